@@ -34,7 +34,9 @@ def lazy_exports(package: str, *eager: str) -> tuple[Callable[[str], object], Ca
         if (home := homes.get(name)) is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_uncollected(home)
-        return module if home == f"{package}.{name}" else getattr(module, name)
+        found = module if home == f"{package}.{name}" else getattr(module, name)
+        setattr(sys.modules[package], name, found)  # Python finds it from now on, and asks no more.
+        return found
 
     def __dir__() -> list[str]:
         return public

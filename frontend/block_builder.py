@@ -14,22 +14,13 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from relex.dialects.errors import (
-    CompileError,
-    DTypeError,
-    RelexError,
-    ShapeError,
-    UnknownNameError,
-    kind_of,
-    name_of,
-    one_line,
-)
+from relex.dialects import errors
 from relex.dialects.names import Names
 from relex.dialects.parser import verify_module
 from relex.dialects.relex import PRIMITIVE_ATTR, CallTirOp
 from relex.dialects.relex.types import with_names, without_names
 from relex.dialects.sizes import IndexExpr, gathering, name_of_size, named
-from relex.dialects.sizes.analysis import SizeAnalysis
+from relex.dialects.sizes.function_analysis import FunctionAnalysis
 from relex.dialects.sizes.modules import is_static, sizes_at_entry
 from relex.dialects.symbols import symbol_of
 from relex.dialects.tir import PrimFuncOp
@@ -151,7 +142,7 @@ class BlockBuilder(RegionBuilder):
         place = user_place()
         body = self._open_body()
         if not callable(function):
-            refuse(f"'call_te' expected a function, found {kind_of(function)}")
+            refuse(f"'call_te' expected a function, found {errors.kind_of(function)}")
         values = [body.value(arg) for arg in args if _is_tensor(arg)]
         names = Names()
         inputs = [_placeholder(names, value) for value in values]
@@ -163,8 +154,8 @@ class BlockBuilder(RegionBuilder):
             name = self._symbols().fresh(getattr(function, "__name__", "te").strip("<>"))
             prim_func = emit_prim_func(name, inputs, outputs, requirements)
             _expect_checked(prim_func)
-        except (RelexError, VerifyException, TypeError, ValueError) as e:
-            refuse(f"'call_te' {one_line(e)}")
+        except (errors.RelexError, VerifyException, TypeError, ValueError) as e:
+            refuse(f"'call_te' {errors.one_line(e)}")
         for inner in prim_func.walk():
             inner.location = place
         self._module.body.block.add_op(prim_func)
@@ -197,7 +188,9 @@ class BlockBuilder(RegionBuilder):
         old = SymbolTable.lookup_symbol(self._module, name)
         if old is None:
             known = ", ".join(filter(None, map(symbol_of, self._module.ops))) or "none"
-            raise UnknownNameError(f"no function '{name}' to update; there are {known}; 'add_func' adds a function")
+            raise errors.UnknownNameError(
+                f"no function '{name}' to update; there are {known}; 'add_func' adds a function"
+            )
         self._module.body.block.insert_op_before(_copy(function, lambda _: name), old)
         self._module.body.block.erase_op(old)
 
@@ -208,8 +201,8 @@ class BlockBuilder(RegionBuilder):
         module = IRModule.of(self._module)
         try:
             verify_module(module)
-        except CompileError as e:
-            raise CompileError([with_source(d) for d in e.diagnostics]) from None
+        except errors.CompileError as e:
+            raise errors.CompileError([with_source(d) for d in e.diagnostics]) from None
         return module
 
     @contextmanager
@@ -239,7 +232,7 @@ _NAME = "the name of a function"
 
 def _expect(value: object, kind: type | UnionType, expected: str) -> None:
     if not isinstance(value, kind):
-        refuse(f"expected {expected}, found {kind_of(value)}")
+        refuse(f"expected {expected}, found {errors.kind_of(value)}")
 
 
 def _is_tensor(arg: object) -> TypeGuard[AnyTensor]:
@@ -251,8 +244,8 @@ def _tensors(result: object) -> list[Tensor]:
     parts: list[Any] = list(result) if isa(result, list[Any] | tuple[Any, ...]) else [result]
     for part in parts:
         if not isinstance(part, Tensor):
-            found = kind_of(part) if part is result else f"a {type(result).__name__} with {kind_of(part)}"
-            raise DTypeError(f"expected a function that returns a 'te' tensor, or several, found {found}")
+            found = errors.kind_of(part) if part is result else f"a {type(result).__name__} with {errors.kind_of(part)}"
+            raise errors.DTypeError(f"expected a function that returns a 'te' tensor, or several, found {found}")
     return parts
 
 
@@ -275,11 +268,11 @@ def _expect_checked(prim_func: PrimFuncOp) -> None:
     checked."""
     if is_static(prim_func):
         return
-    analysis = SizeAnalysis(prim_func, sizes_at_entry)
+    analysis = FunctionAnalysis(prim_func, sizes_at_entry)
     analysis.run()
     for op in analysis.unchecked:
-        buffer = next(name_of(value) for value in op.operands if isinstance(value.type, MemRefType))
-        raise ShapeError(
+        buffer = next(errors.name_of(value) for value in op.operands if isinstance(value.type, MemRefType))
+        raise errors.ShapeError(
             f"expected indices of {buffer} that are sums of axes with factors, where sizes are known at run time"
         )
 
@@ -296,7 +289,7 @@ def _sources(inputs: Sequence[Tensor], values: Sequence[SSAValue]) -> Sources:
 
 def _copy(function: object, rename: Callable[[str], str]) -> FuncOp | PrimFuncOp:
     if not isinstance(function, FuncOp | PrimFuncOp):
-        found = f"'{function.name}'" if isinstance(function, Operation) else kind_of(function)
+        found = f"'{function.name}'" if isinstance(function, Operation) else errors.kind_of(function)
         refuse(f"expected a graph function or a loop function, found {found}")
     copy = function.clone()
     copy.properties["sym_name"] = type(copy.sym_name)(rename(copy.sym_name.data))

@@ -23,11 +23,11 @@ from relex.dialects.relex.structure import impurity
 from relex.dialects.sizes import Size, named
 from relex.frontend.call_site import refuse
 from relex.frontend.graph_expressions import AnyOperand, Binding, Call, Constant, Expr, Tensor, Var
-from relex.frontend.open_sizes import OpenSizes
+from relex.frontend.named_sizes import NamedSizes
 from relex.passes.rewriting.size_values import SizeValues, Sources
 
 
-class FunctionBody(OpenSizes):
+class FunctionBody(NamedSizes):
     """A function under construction: its parameters, the constants and sizes at its start, and the insertion point."""
 
     exists: ClassVar[bool] = False

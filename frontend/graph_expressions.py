@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
-import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import DTYPES, element_type_of
 from relex.dialects.errors import DTypeError, ShapeError, expect_kind, kind_of, wrong_kind
 from relex.dialects.relex import AddOp, DivideOp, MultiplyOp, NegativeOp, Operator, SubtractOp
 from relex.dialects.sizes import MAX_SIZE
-from relex.frontend.arrays import array_of
 from relex.frontend.call_site import refuse, user_place
 
 if TYPE_CHECKING:
@@ -211,3 +210,16 @@ def element_type(dtype: str | type | np.dtype[Any]) -> Attribute:
     except TypeError:
         raise DTypeError(f"expected the name of a dtype, found {dtype!r}") from None
     return element_type_of(parsed)
+
+
+def array_of(value: Any, dtype: Any = None) -> Array:
+    """Return an array of numbers. Raises `TypeError` for anything else that NumPy would make numbers of: None, which
+    becomes NaN, and text."""
+    found = np.asarray(value)
+    are_numbers = found.dtype.kind in "biuf" or found.dtype.name in DTYPES
+    others: list[object] = [] if are_numbers else found.reshape(-1).tolist()
+    for element in others:
+        # Python's integers of more than 64 bits are objects.
+        if found.dtype != object or not isinstance(element, int | float):
+            raise TypeError(f"expected numbers, found {kind_of(element)}")
+    return np.array(value, dtype)

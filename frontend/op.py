@@ -25,19 +25,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
+from relex.dialects import relex
 from relex.dialects.errors import ShapeError, UnknownNameError, expect_kind
-from relex.dialects.relex import (
-    OPERATORS,
-    PRIMITIVE_ATTR,
-    AllocTensorOp,
-    AssertOp,
-    CallDpsPackedOp,
-    CallOp,
-    CallTirOp,
-    MatchSizesOp,
-    Operator,
-)
-from relex.dialects.relex.size_properties import OPEN
+from relex.dialects.relex.size_properties import EXPRESSION_PROPERTIES
 from relex.dialects.tir import PrimFuncOp
 from relex.frontend.call_site import refuse
 from relex.frontend.function_body import FunctionBody
@@ -51,7 +41,7 @@ Shapes = Sequence[Size] | Sequence[Sequence[Size]]
 _Make = Callable[[list[SSAValue], list[TensorType], list[SSAValue]], Operation]
 
 
-def of(kind: type[Operator]) -> Callable[..., Call]:
+def of(kind: type[relex.Operator]) -> Callable[..., Call]:
     """Return the function for an operator. It takes the tensors first, then the properties that the operator's class
     takes."""
     names, options = kind.operand_names(), kind.options()
@@ -85,11 +75,11 @@ def of(kind: type[Operator]) -> Callable[..., Call]:
     return function
 
 
-def _name(kind: type[Operator]) -> str:
+def _name(kind: type[relex.Operator]) -> str:
     return kind.name.partition(".")[2]
 
 
-def _signature(kind: type[Operator]) -> inspect.Signature:
+def _signature(kind: type[relex.Operator]) -> inspect.Signature:
     """Return the signature of the function: the signature of the class, with tensors of the program in place of SSA
     values. A type may also be given as the name of a dtype."""
     names = kind.operand_names()
@@ -102,7 +92,7 @@ def _signature(kind: type[Operator]) -> inspect.Signature:
         option.replace(annotation="Attribute | str")
         if option.annotation == "Attribute"
         else option.replace(annotation="Sequence[int | str]")
-        if OPEN.get(option.name) in properties
+        if EXPRESSION_PROPERTIES.get(option.name) in properties
         else option
         for option in properties.values()
     ]
@@ -119,9 +109,9 @@ def call(function: str, *args: Operand) -> Call:
         match callee:
             case PrimFuncOp():
                 outputs = [TensorType(t.element_type, t.get_shape()) for t in callee.output_types if isa(t, MemRefType)]
-                return CallTirOp(function, operands, outputs)
-            case FuncOp() if PRIMITIVE_ATTR in callee.attributes:
-                return CallOp(function, operands, callee.function_type.outputs.data)
+                return relex.CallTirOp(function, operands, outputs)
+            case FuncOp() if relex.PRIMITIVE_ATTR in callee.attributes:
+                return relex.CallOp(function, operands, callee.function_type.outputs.data)
             case FuncOp():
                 return FuncCallOp(function, operands, callee.function_type.outputs.data)
             case _:
@@ -133,7 +123,7 @@ def call(function: str, *args: Operand) -> Call:
 def call_tir(function: str, args: Operand | Sequence[Operand], shape: Shapes, dtype: str = "float32") -> Call:
     """Call a loop function by name, given the shape of its output or the shapes of its outputs."""
     expect_kind(function, str, "the name of a loop function")
-    return _filling("relex.call_tir", args, shape, dtype, partial(CallTirOp, function))
+    return _filling("relex.call_tir", args, shape, dtype, partial(relex.CallTirOp, function))
 
 
 def call_dps_packed(
@@ -141,14 +131,16 @@ def call_dps_packed(
 ) -> Call:
     """Call a library function by name, given the shape of its output or the shapes of its outputs."""
     expect_kind(name, str, "the name of a library function")
-    make = partial(CallDpsPackedOp, name, side_effects=side_effects)
+    make = partial(relex.CallDpsPackedOp, name, side_effects=side_effects)
     return _filling("relex.call_dps_packed", args, shape, dtype, make)
 
 
 def alloc_tensor(shape: Sequence[Size], dtype: str = "float32") -> Call:
     """Allocate an uninitialized tensor. This is a side effect, so it must be outside of dataflow blocks."""
     expect_sizes(shape)
-    return _filling("relex.alloc_tensor", (), [shape], dtype, lambda _, types, sizes: AllocTensorOp(types[0], sizes))
+    return _filling(
+        "relex.alloc_tensor", (), [shape], dtype, lambda _, types, sizes: relex.AllocTensorOp(types[0], sizes)
+    )
 
 
 def assert_op(condition: Operand, message: str, index: Operand | None = None) -> Call:
@@ -156,7 +148,7 @@ def assert_op(condition: Operand, message: str, index: Operand | None = None) ->
     `IndexRangeError` that names it. An assertion is a side effect, so it must be outside of dataflow blocks."""
     expect_kind(message, str, "a message")
     operands = [condition] if index is None else [condition, index]
-    return Call("relex.assert", operands, lambda _, values: AssertOp(values[0], message, *values[1:]))
+    return Call("relex.assert", operands, lambda _, values: relex.AssertOp(values[0], message, *values[1:]))
 
 
 def match_sizes(operand: Operand, sizes: Sequence[int | str]) -> Call:
@@ -166,7 +158,7 @@ def match_sizes(operand: Operand, sizes: Sequence[int | str]) -> Call:
     expect_kind(sizes, Sequence, "sizes")
 
     def build(body: FunctionBody, values: list[SSAValue]) -> Operation:
-        matched = MatchSizesOp(values[0], [*map(str, sizes)])
+        matched = relex.MatchSizesOp(values[0], [*map(str, sizes)])
         body.name_sizes(matched.result, matched.texts)
         return matched
 
@@ -194,7 +186,7 @@ def _all(args: Operand | Sequence[Operand]) -> Sequence[Operand]:
     return args if isinstance(args, Sequence) else [args]
 
 
-_OPERATORS = {name: of(kind) for name, kind in OPERATORS.items()}
+_OPERATORS = {name: of(kind) for name, kind in relex.OPERATORS.items()}
 nn = sys.modules[__name__]
 """This module itself, for the spelling `op.nn.relu`."""
 

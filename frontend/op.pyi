@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
-from relex.dialects.relex import Operator
+from relex.dialects import relex
 from relex.frontend import op as _op
 from relex.frontend.graph_expressions import AnyOperand as Operand
 from relex.frontend.graph_expressions import Call, Size
@@ -531,6 +531,12 @@ def logical_or(lhs: Operand, rhs: Operand) -> Call:
 def logical_xor(lhs: Operand, rhs: Operand) -> Call:
     """Logical exclusive or of booleans."""
 
+def look_up(operand: Operand, table: Sequence[int]) -> Call:
+    """
+    A number in a table for each byte: the first one for the least byte, -128 or 0, the second one for the next byte,
+    and so on. The last one is for all bytes that are larger, too.
+    """
+
 def match_sizes(operand: Operand, sizes: Sequence[int | str]) -> Call:
     """
     Name the sizes of a tensor, or state what they are: numbers, or expressions of sizes that have names. An empty
@@ -683,7 +689,7 @@ def nonzero(operand: Operand) -> Call:
 def not_equal(lhs: Operand, rhs: Operand) -> Call:
     """Elementwise `!=`; NaN differs from everything."""
 
-def of(kind: type[Operator]) -> Callable[..., Call]:
+def of(kind: type[relex.Operator]) -> Callable[..., Call]:
     """
     Return the function for an operator. It takes the tensors first, then the properties that the operator's class
     takes.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass as ConvertTirToScfPass
     from relex.lowering.expand_dot4 import ExpandDot4Pass as ExpandDot4Pass
     from relex.lowering.expand_floats import ExpandFloatsPass as ExpandFloatsPass
+    from relex.lowering.expand_look_ups import ExpandLookUpsPass as ExpandLookUpsPass
     from relex.lowering.expand_math import ExpandMathPass as ExpandMathPass
     from relex.lowering.instrument_calls import InstrumentCallsPass as InstrumentCallsPass
     from relex.lowering.legalize_ops import LegalizeOpsPass as LegalizeOpsPass

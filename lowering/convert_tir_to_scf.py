@@ -22,19 +22,12 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
+from relex.dialects import tir
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, LEAST_ATTR, NOINLINE, PASSTHROUGH_ATTR
-from relex.dialects.tir import (
-    AllocBufferOp,
-    BlockOp,
-    CallLoopsOp,
-    ForOp,
-    InitOp,
-    IterKind,
-    PrimFuncOp,
-    loops_around,
-)
+from relex.dialects.op_edits import before_end, replace_by
+from relex.dialects.symbols import is_public
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.tir.verification import is_guarded
 from relex.dialects.upstream.attributes import INDEX, index_attr
@@ -97,28 +90,26 @@ class ConvertTirToScfPass(RelexPass):
     name = "convert-tir-to-scf"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for call in walk_of(op, CallLoopsOp):
-            new = func.CallOp(call.callee, list(call.arguments), [])
-            new.location = call.location
-            Rewriter.replace_op(call, new, [])
-        for prim_func in [o for o in op.ops if isinstance(o, PrimFuncOp)]:
+        for call in walk_of(op, tir.CallLoopsOp):
+            replace_by(call, func.CallOp(call.callee, list(call.arguments), []))
+        for prim_func in [o for o in op.ops if isinstance(o, tir.PrimFuncOp)]:
             Rewriter.replace_op(prim_func, _Lowering(prim_func).run(), [])
 
 
 class _Lowering:
     """Emits the function for one `tir.prim_func`."""
 
-    def __init__(self, prim_func: PrimFuncOp):
+    def __init__(self, prim_func: tir.PrimFuncOp):
         self._source = prim_func
         self._values: dict[SSAValue, SSAValue] = {}
         self._constants: dict[int, SSAValue] = {}
         self._kept: list[tuple[Block, SSAValue]] = []
         """Heap buffers, and the block at whose end each is freed."""
-        self._parallel: dict[ForOp, Block] = {}
+        self._parallel: dict[tir.ForOp, Block] = {}
         """The body of each `scf.parallel`, by the outermost of its loops."""
-        self._joined: set[ForOp] = set()
+        self._joined: set[tir.ForOp] = set()
         """The other loops of each `scf.parallel`."""
-        blocks = walk_of(prim_func, BlockOp)
+        blocks = walk_of(prim_func, tir.BlockOp)
         self._nests = {block: nest for block in blocks if (nest := init_nest(block)) is not None}
         self._empty = {block: loop for block in blocks if block not in self._nests and (loop := empty_loop(block))}
         self._hoisted = hoisted_conditions(blocks)
@@ -133,7 +124,7 @@ class _Lowering:
         self._emit_scope(source.body.block, builder)
         _insert(builder, func.ReturnOp(), source)
         for block, buffer in self._kept:
-            _insert(_before_end(block), memref.DeallocOp.get(buffer), source)
+            _insert(before_end(block), memref.DeallocOp.get(buffer), source)
         result = func.FuncOp(
             source.sym_name.data,
             FunctionType.from_lists([arg.type for arg in source.args], []),
@@ -143,7 +134,7 @@ class _Lowering:
         )
         result.location = source.location
         result.attributes.update({k: v for k, v in source.attributes.items() if not k.startswith("tir.")})
-        if source.sym_visibility is None or source.sym_visibility.data == "public":
+        if is_public(source):
             result.attributes[C_INTERFACE_ATTR] = UnitAttr()
         elif _is_long(source):
             result.attributes.setdefault(PASSTHROUGH_ATTR, ArrayAttr([NOINLINE]))
@@ -151,23 +142,23 @@ class _Lowering:
 
     def _emit_scope(self, block: Block, builder: Builder) -> None:
         """Emit the ops of a block except an init; buffers of dynamic size are freed after them."""
-        ops = [op for op in block.ops if not isinstance(op, InitOp)]
+        ops = [op for op in block.ops if not isinstance(op, tir.InitOp)]
         terminators = [op for op in ops[-1:] if op.has_trait(IsTerminator)]
         for op in ops[: len(ops) - len(terminators)]:
             self._emit(op, builder)
         for op in ops:
-            if isinstance(op, AllocBufferOp) and op.sizes:
+            if isinstance(op, tir.AllocBufferOp) and op.sizes:
                 _insert(builder, memref.DeallocOp.get(self._values[op.buffer]), op)
         for op in terminators:
             self._emit(op, builder)
 
     def _emit(self, op: Operation, builder: Builder) -> None:
         match op:
-            case ForOp():
+            case tir.ForOp():
                 self._emit_loop(op, builder)
-            case BlockOp():
+            case tir.BlockOp():
                 self._emit_block(op, builder)
-            case AllocBufferOp():
+            case tir.AllocBufferOp():
                 self._emit_buffer(op, builder)
             case scf.IfOp() if op in self._hoisted.rest:
                 self._emit_guard(op, builder)
@@ -176,7 +167,7 @@ class _Lowering:
             case _:
                 self._emit_other(op, builder)
 
-    def _emit_loop(self, loop: ForOp, builder: Builder) -> None:
+    def _emit_loop(self, loop: tir.ForOp, builder: Builder) -> None:
         for nest in self._nests.values():
             if nest.reduction is loop:
                 self._emit_init_nest(nest, builder)
@@ -192,7 +183,7 @@ class _Lowering:
             _insert(builder, PrefetchOp(self._value(buffer), indices, locality=LOCALITY), loop)
         self._emit_scope(loop.body.block, builder)
 
-    def _open_loop(self, loop: ForOp, builder: Builder) -> Builder:
+    def _open_loop(self, loop: tir.ForOp, builder: Builder) -> Builder:
         """Emit the `scf.for` or `scf.parallel` of a loop, and return a builder for its body. The body of a loop of
         one iteration takes its place."""
         if loop in self._hoisted.bounds:
@@ -212,16 +203,16 @@ class _Lowering:
         first, step = ([self._constant(n)] * len(loops) for n in (0, 1))
         new = _insert(builder, scf.ParallelOp(first, extents, step, Region(body)), loop)
         new.attributes.update(loop_attributes(loop) | {k: v for k, v in loop.attributes.items() if k == LEAST_ATTR})
-        return _before_end(body)
+        return before_end(body)
 
-    def _index_emitter(self, loop: ForOp, builder: Builder) -> IndexEmitter:
+    def _index_emitter(self, loop: tir.ForOp, builder: Builder) -> IndexEmitter:
         return IndexEmitter(lambda op: _insert(builder, op, loop), self._constant, self._value)
 
     def _open_for(
         self,
         variable: BlockArgument,
         end: SSAValue,
-        source: ForOp | InitOp,
+        source: tir.ForOp | tir.InitOp,
         builder: Builder,
         first: SSAValue | None = None,
     ) -> Builder:
@@ -229,15 +220,15 @@ class _Lowering:
         body = Block([scf.YieldOp()], arg_types=[IndexType()])
         self._set([variable], body.args)
         new = _insert(builder, scf.ForOp(first or self._constant(0), end, self._constant(1), [], body), source)
-        if isinstance(source, ForOp):
+        if isinstance(source, tir.ForOp):
             new.attributes.update(loop_attributes(source, is_whole=first is None))
-        return _before_end(body)
+        return before_end(body)
 
     def _open_if(self, condition: SSAValue, source: Operation, builder: Builder) -> Builder:
         """Emit an `scf.if`, and return a builder for its body."""
         body = Block([scf.YieldOp()])
         _insert(builder, scf.IfOp(condition, [], Region(body)), source)
-        return _before_end(body)
+        return before_end(body)
 
     def _emit_guard(self, guard: scf.IfOp, builder: Builder) -> None:
         """Emit a guard without the conditions that have been tested around its loops."""
@@ -247,7 +238,7 @@ class _Lowering:
             if not isinstance(op, scf.YieldOp):
                 self._emit(op, builder)
 
-    def _emit_block(self, block: BlockOp, builder: Builder) -> None:
+    def _emit_block(self, block: tir.BlockOp, builder: Builder) -> None:
         for v in block.iter_vars:
             self._values[v.variable] = self._value(v.binding)
         if block.init is not None and block not in self._nests:
@@ -260,15 +251,15 @@ class _Lowering:
             builder = self._open_loop(loop, builder)
         self._emit_init_before(nest.block, nest.init, nest.reduction, set(), builder)
 
-    def _emit_init_of_none(self, block: BlockOp, init: InitOp, reduction: ForOp, builder: Builder) -> None:
+    def _emit_init_of_none(self, block: tir.BlockOp, init: tir.InitOp, reduction: tir.ForOp, builder: Builder) -> None:
         """Emit the init of a block for an empty reduction, since the init otherwise runs in the first step: before the
         loops, for all values of the spatial variables, if a reduce variable has extent 0."""
-        inside = {loop.variable for loop in loops_around(block) if reduction.is_ancestor(loop)}
+        inside = {loop.variable for loop in tir.loops_around(block) if reduction.is_ancestor(loop)}
         outer = reduction.parent_op() or reduction
         needed = [v.extent for v in block.iter_vars if isinstance(v.extent, SSAValue)] + outer_operands(init)
         if any(variables_in(value, outer) & inside for value in needed if value not in block.body.block.args):
             fail(block, "expected values to reduce over, as the init depends on the loops of the reduction")
-        extents = [v.extent for v in block.iter_vars if v.kind is IterKind.REDUCE]
+        extents = [v.extent for v in block.iter_vars if v.kind is tir.IterKind.REDUCE]
         if 0 in extents:
             self._emit_init_before(block, init, reduction, inside, builder)
             return
@@ -278,14 +269,14 @@ class _Lowering:
             self._emit_init_before(block, init, reduction, inside, self._open_if(none, init, builder))
 
     def _emit_init_before(
-        self, block: BlockOp, init: InitOp, reduction: ForOp, inside: set[BlockArgument], builder: Builder
+        self, block: tir.BlockOp, init: tir.InitOp, reduction: tir.ForOp, inside: set[BlockArgument], builder: Builder
     ) -> None:
         """Emit an init before `reduction`, for all values of the spatial variables bound to loops `inside` it."""
         outer = reduction.parent_op() or reduction
         for v in block.iter_vars:
-            if v.kind is IterKind.SPATIAL and variables_in(v.binding, outer) & inside:
+            if v.kind is tir.IterKind.SPATIAL and variables_in(v.binding, outer) & inside:
                 builder = self._open_for(v.variable, self._extent(v.extent, reduction, builder), init, builder)
-            elif v.kind is IterKind.SPATIAL:
+            elif v.kind is tir.IterKind.SPATIAL:
                 value = self._values[v.variable] = self._copy(v.binding, reduction, builder)
                 if is_guarded(block):  # Loops may exceed the variable, as in a split with a rest.
                     extent = self._extent(v.extent, reduction, builder)
@@ -295,11 +286,11 @@ class _Lowering:
             self._values[operand] = self._copy(operand, reduction, builder)
         self._emit_scope(init.body.block, builder)
 
-    def _extent(self, extent: int | SSAValue, scope: ForOp, builder: Builder) -> SSAValue:
+    def _extent(self, extent: int | SSAValue, scope: tir.ForOp, builder: Builder) -> SSAValue:
         """Return an extent as a value before `scope`."""
         return self._constant(extent) if isinstance(extent, int) else self._copy(extent, scope, builder)
 
-    def _copy(self, value: SSAValue, scope: ForOp, builder: Builder) -> SSAValue:
+    def _copy(self, value: SSAValue, scope: tir.ForOp, builder: Builder) -> SSAValue:
         """Recompute `value` from the loop variables, if it is computed inside `scope`."""
         owner = value.owner
         if not isinstance(owner, Operation) or not scope.is_ancestor(owner):
@@ -309,11 +300,11 @@ class _Lowering:
         self._emit_other(owner, builder)
         return self._value(value)
 
-    def _emit_guarded_init(self, block: BlockOp, init: InitOp, builder: Builder) -> None:
+    def _emit_guarded_init(self, block: tir.BlockOp, init: tir.InitOp, builder: Builder) -> None:
         """Emit the init of a block that shares loops with its reduction, guarded to run in the first step."""
         condition: SSAValue | None = None
         for v in block.iter_vars:
-            if v.kind is not IterKind.REDUCE:
+            if v.kind is not tir.IterKind.REDUCE:
                 continue
             first = _insert(builder, arith.CmpiOp(self._value(v.variable), self._constant(0), "eq"), init).result
             both = condition is not None and _insert(builder, arith.AndIOp(condition, first), init).result
@@ -322,7 +313,7 @@ class _Lowering:
             return
         self._emit_scope(init.body.block, self._open_if(condition, init, builder))
 
-    def _emit_buffer(self, op: AllocBufferOp, builder: Builder) -> None:
+    def _emit_buffer(self, op: tir.AllocBufferOp, builder: Builder) -> None:
         buffer_type = op.buffer.type
         sizes = [self._value(size) for size in op.sizes]
         size = prod(buffer_type.get_shape()) * size_in_bytes(buffer_type.element_type)
@@ -368,21 +359,15 @@ class _Lowering:
         return self._constants[value]
 
 
-def _before_end(block: Block) -> Builder:
-    """A builder before a block's terminator."""
-    assert block.last_op is not None
-    return Builder(InsertPoint.before(block.last_op))
-
-
-def _is_long(function: PrimFuncOp) -> bool:
+def _is_long(function: tir.PrimFuncOp) -> bool:
     """Return whether a call of a function takes little of its time: it has more than a few steps, or an unknown number
     of them."""
-    extents = [block.extents for block in walk(function) if isinstance(block, BlockOp)]
+    extents = [block.extents for block in walk(function) if isinstance(block, tir.BlockOp)]
     steps = sum(prod(e if isinstance(e, int) else cost.MANY for e in of_block) for of_block in extents)
     return not extents or steps > cost.MAX_STEPS_TO_INLINE
 
 
-def _argument_attributes(source: PrimFuncOp) -> ArrayAttr[DictionaryAttr] | None:
+def _argument_attributes(source: tir.PrimFuncOp) -> ArrayAttr[DictionaryAttr] | None:
     """The attributes of a function's arguments; `tir.noalias` becomes `llvm.noalias` on every buffer."""
     old = source.arg_attrs.data if source.arg_attrs else [DictionaryAttr({})] * len(source.args)
     if not source.noalias:

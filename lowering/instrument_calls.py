@@ -25,6 +25,7 @@ from xdsl.traits import SymbolTable
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import library_function
 from relex.dialects.names import Names
+from relex.dialects.symbols import is_public
 from relex.dialects.tir import CallLoopsOp, PrimFuncOp
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
@@ -70,7 +71,7 @@ class InstrumentCallsPass(RelexPass):
     name = "instrument-calls"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [o for o in op.ops if isinstance(o, PrimFuncOp) and _is_public(o)]:
+        for function in [o for o in op.ops if isinstance(o, PrimFuncOp) and is_public(o)]:
             _call_from_outside(function, op)
         for number, call in enumerate(list(recorded_calls(op))):
             _instrument(call, number)
@@ -84,7 +85,7 @@ def recorded_calls(module: ModuleOp) -> Iterator[CallLoopsOp | func.CallOp]:
             yield from (op for op in walk_of(function, CallLoopsOp, func.CallOp) if _is_recorded(op))
 
 
-def open_sizes(call: CallLoopsOp | func.CallOp) -> Iterator[tuple[SSAValue, int]]:
+def dynamic_sizes(call: CallLoopsOp | func.CallOp) -> Iterator[tuple[SSAValue, int]]:
     """Yield the dynamic sizes of a call's arguments, as pairs of argument and dimension. An index is one size."""
     for argument in call.arguments:
         t = argument.type
@@ -97,10 +98,6 @@ def open_sizes(call: CallLoopsOp | func.CallOp) -> Iterator[tuple[SSAValue, int]
 def _is_recorded(call: CallLoopsOp | func.CallOp) -> bool:
     callee = SymbolTable.lookup_symbol(call, call.callee)
     return callee is not None and (isinstance(callee, PrimFuncOp) or library_function(callee) is not None)
-
-
-def _is_public(function: PrimFuncOp) -> bool:
-    return function.sym_visibility is None or function.sym_visibility.data == "public"
 
 
 def _call_from_outside(function: PrimFuncOp, module: ModuleOp) -> None:
@@ -121,7 +118,7 @@ def _call_from_outside(function: PrimFuncOp, module: ModuleOp) -> None:
 def _instrument(call: CallLoopsOp | func.CallOp, number: int) -> None:
     before, after = Builder(InsertPoint.before(call)), Builder(InsertPoint.after(call))
     _record(before, before.insert(arith.ConstantOp(IntegerAttr(number, i64))).result)
-    for argument, dimension in open_sizes(call):
+    for argument, dimension in dynamic_sizes(call):
         _record(before, _size(before, argument, dimension))
     start, end = _clock(before), _clock(after)
     _record(after, start)

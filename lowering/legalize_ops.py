@@ -23,10 +23,10 @@ from relex.dialects.sizes.requirements import Solver
 from relex.dialects.table import find, flat
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.walks import walk
+from relex.lowering import te
 from relex.lowering.legalizations import LEGALIZATIONS, CountAndFill, Legalization, apply_legalization
 from relex.lowering.legalizations.overrides import Override, read_overrides
 from relex.lowering.support.count_and_fill import calls_of_parts, loops_of_parts
-from relex.lowering.te import Tensor, emit_prim_func, placeholder
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.infer_sizes import infer_sizes
 from relex.passes.rewriting.size_values import SizesOfResults
@@ -99,7 +99,7 @@ class OperatorLoops:
         """The names of the functions in a module."""
         computed = apply_legalization(legalize, op, self.inputs)
         self.counted = computed if isinstance(computed, CountAndFill) else None
-        emit = partial(emit_prim_func, requirements=requirements, strict=strict)
+        emit = partial(te.emit_prim_func, requirements=requirements, strict=strict)
         if isinstance(computed, PrimFuncOp):
             self.functions: Sequence[PrimFuncOp] = [computed.clone()]
         elif isinstance(computed, CountAndFill):
@@ -164,7 +164,7 @@ def loops_of(op: Operator, legalize: Legalization, *, strict: bool = False) -> P
     return None if others else function
 
 
-def _placeholders(op: Operator, names: Sequence[str]) -> tuple[list[Tensor], Sequence[Requirement]]:
+def _placeholders(op: Operator, names: Sequence[str]) -> tuple[list[te.Tensor], Sequence[Requirement]]:
     """Return placeholders for the operands, and the requirements left on their sizes. Sizes that the operator requires
     to be equal share a name."""
     solver = Solver()
@@ -176,7 +176,9 @@ def _placeholders(op: Operator, names: Sequence[str]) -> tuple[list[Tensor], Seq
         op.infer(types, op.properties)
     for requirement in gathered:
         solver.require(requirement)
-    inputs = [placeholder(name, solver.solved(t.shape), t.element_type) for name, t in zip(names, types, strict=True)]
+    inputs = [
+        te.placeholder(name, solver.solved(t.shape), t.element_type) for name, t in zip(names, types, strict=True)
+    ]
     return inputs, solver.left
 
 

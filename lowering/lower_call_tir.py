@@ -25,54 +25,26 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects import tir
+from relex.dialects import relex, tir
 from relex.dialects.dtypes import SUB_BYTE, buffer_of, dense_bytes, dense_type
 from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_INDEX, declaration
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, replacements, result_attrs
 from relex.dialects.libraries import LibraryFunction
-from relex.dialects.relex import (
-    AllocTensorOp,
-    AssertOp,
-    CallDpsPackedOp,
-    CallOp,
-    CallTirOp,
-    ConstantOp,
-    DataflowOp,
-    MatchSizesOp,
-    Operator,
-    PackBytesOp,
-)
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.types import shape_str
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.sizes.modules import ModuleSizes, may_have_late_sizes
-from relex.dialects.symbols import resolve
+from relex.dialects.symbols import is_public, resolve
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter, convert
-from relex.lowering.support.control_rules import (
-    convert_end,
-    convert_extract,
-    convert_materialize,
-    convert_regions,
-    fill,
-)
+from relex.lowering.support import control_rules, result_buffers
 from relex.lowering.support.destinations import BRANCHES, LOOPS, give_destinations
-from relex.lowering.support.late_calls import inline_late_calls
-from relex.lowering.support.late_results import allocate_results, check_memory, free_early
+from relex.lowering.support.late_results import allocate_results, check_memory, free_early, inline_late_calls
 from relex.lowering.support.loop_checks import check_loops
 from relex.lowering.support.passed_on import free_passed_on
 from relex.lowering.support.replaced_arguments import write_arguments
-from relex.lowering.support.result_buffers import (
-    ALIGNMENT,
-    buffer_type,
-    first_of_frees,
-    output_arguments,
-    result_buffer,
-    returned_tensors,
-    view_of_buffer,
-    view_of_words,
-)
 from relex.lowering.support.slice_rules import convert_insert_slice
 from relex.passes.rewriting.late_checks import check_late_sizes
 from relex.passes.rewriting.size_values import SizesOfResults
@@ -125,10 +97,10 @@ class LowerCallTirPass(ConversionPass):
     types = _types
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for block in walk_of(op, DataflowOp):
+        for block in walk_of(op, relex.DataflowOp):
             block.dissolve()
         _check_recursion(op)
-        calls = walk_of(op, CallOp, func.CallOp, *BRANCHES, *LOOPS)
+        calls = walk_of(op, relex.CallOp, func.CallOp, *BRANCHES, *LOOPS)
         types = [value.type for call in calls for value in call.results]
         types += [t for f in op.ops if isinstance(f, func.FuncOp) and replacements(f) for t in f.function_type.outputs]
         may_be_late = [f for f in op.ops if isinstance(f, func.FuncOp) and may_have_late_sizes(f)]
@@ -176,30 +148,30 @@ def convert_function(op: func.FuncOp, conversion: Conversion) -> None:
         attrs = zip(result_attrs(op, len(results)), results, strict=True)
         op.arg_attrs = ArrayAttr([*arg_attrs, *(of_one for of_one, t in attrs if isinstance(t, TensorType))])
     op.res_attrs = None
-    if op.body.blocks and (op.sym_visibility is None or op.sym_visibility.data == "public"):
+    if op.body.blocks and is_public(op):
         op.attributes[C_INTERFACE_ATTR] = UnitAttr()
 
 
 @GRAPH_TO_BUFFERS.rule(func.ReturnOp)
 def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
     """Copy returned tensors into the outputs unless they are already there, and return the scalars."""
-    filled = returned_tensors(op)
+    filled = result_buffers.returned_tensors(op)
     if not filled:
         return
-    for value, output in zip(filled, output_arguments(op), strict=True):
+    for value, output in zip(filled, result_buffers.output_arguments(op), strict=True):
         source = conversion.value(value)
         if source is not output:
             copy = conversion.add(memref.CopyOp(source, output))
             copy.detach()
-            Rewriter.insert_op(copy, InsertPoint.before(first_of_frees(op)))
+            Rewriter.insert_op(copy, InsertPoint.before(result_buffers.first_of_frees(op)))
     conversion.add(func.ReturnOp(*conversion.values([value for value in op.arguments if value not in filled])))
     conversion.replace()
 
 
-@GRAPH_TO_BUFFERS.rule(CallTirOp)
-def convert_call_tir(op: CallTirOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.CallTirOp)
+def convert_call_tir(op: relex.CallTirOp, conversion: Conversion) -> None:
     """Convert a call of a loop function to one that fills the buffers of its results."""
-    outputs = [result_buffer(result, conversion) for result in op.results]
+    outputs = [result_buffers.result_buffer(result, conversion) for result in op.results]
     buffers = [*conversion.values(op.arguments), *outputs]
     callee = resolve(op, op.callee, tir.PrimFuncOp)
     expected = callee.function_type.inputs
@@ -232,31 +204,31 @@ def convert_cast(op: tensor.CastOp, conversion: Conversion) -> None:
 @GRAPH_TO_BUFFERS.rule(tensor.CollapseShapeOp, tensor.ExpandShapeOp)
 def convert_reshape(op: tensor.CollapseShapeOp | tensor.ExpandShapeOp, conversion: Conversion) -> None:
     """Convert to a view of the buffer, or to the buffer that this one is a view of, if that has the right shape."""
-    source, kind = conversion.value(op.src), buffer_type(op.result)
+    source, kind = conversion.value(op.src), result_buffers.buffer_type(op.result)
     owner = source.owner
     origin = owner.operands[0] if isinstance(owner, memref.CollapseShapeOp | memref.ExpandShapeOp) else source
     if origin.type != kind or not kind.has_static_shape():
-        origin = conversion.add(view_of_buffer(source, op.reassociation, kind, op.operands[1:])).result
+        origin = conversion.add(result_buffers.view_of_buffer(source, op.reassociation, kind, op.operands[1:])).result
     conversion.replace(origin)
 
 
-@GRAPH_TO_BUFFERS.rule(PackBytesOp)
-def convert_words(op: PackBytesOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.PackBytesOp)
+def convert_words(op: relex.PackBytesOp, conversion: Conversion) -> None:
     """Convert to a view of the buffer whose elements are words."""
     if not op.is_view:
         fail(op, "expected 'legalize-ops' before")
-    *before, view = view_of_words(conversion.value(op.data), buffer_type(op.result))
+    *before, view = result_buffers.view_of_words(conversion.value(op.data), result_buffers.buffer_type(op.result))
     for new in before:
         conversion.add(new)
     conversion.replace(conversion.add(view).results[0])
 
 
-@GRAPH_TO_BUFFERS.rule(CallOp, func.CallOp)
-def convert_call(op: CallOp | func.CallOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.CallOp, func.CallOp)
+def convert_call(op: relex.CallOp | func.CallOp, conversion: Conversion) -> None:
     """Convert a call with tensors to one that fills the buffers of its results and returns the scalars."""
     if not any(isinstance(t, TensorType) for t in (*op.operand_types, *op.result_types)):
         return
-    buffers = {r: result_buffer(r, conversion) for r in op.results if isinstance(r.type, TensorType)}
+    buffers = {r: result_buffers.result_buffer(r, conversion) for r in op.results if isinstance(r.type, TensorType)}
     returned = [t for t in op.result_types if not isinstance(t, TensorType)]
     call = func.CallOp(op.callee, [*conversion.values(op.arguments), *buffers.values()], returned)
     numbers = iter(conversion.add(call).results)
@@ -266,35 +238,35 @@ def convert_call(op: CallOp | func.CallOp, conversion: Conversion) -> None:
 @GRAPH_TO_BUFFERS.rule(tensor.FromElementsOp)
 def convert_from_elements(op: tensor.FromElementsOp, conversion: Conversion) -> None:
     """Store numbers in the buffer that the tensor is written to."""
-    buffer = result_buffer(op.results[0], conversion)
-    fill(buffer, op.elements, conversion)
+    buffer = result_buffers.result_buffer(op.results[0], conversion)
+    control_rules.fill(buffer, op.elements, conversion)
     conversion.replace(buffer)
 
 
-@GRAPH_TO_BUFFERS.rule(MatchSizesOp)
-def convert_match_sizes(op: MatchSizesOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.MatchSizesOp)
+def convert_match_sizes(op: relex.MatchSizesOp, conversion: Conversion) -> None:
     """Forward a tensor whose sizes have been checked."""
     conversion.replace(_cast(conversion.value(op.operand), conversion.types.convert(op.result.type), conversion))
 
 
-GRAPH_TO_BUFFERS.rule(*BRANCHES, *LOOPS)(convert_regions)
-GRAPH_TO_BUFFERS.rule(scf.YieldOp, scf.ConditionOp)(convert_end)
-GRAPH_TO_BUFFERS.rule(MaterializeInDestinationOp)(convert_materialize)
-GRAPH_TO_BUFFERS.rule(tensor.ExtractOp)(convert_extract)
+GRAPH_TO_BUFFERS.rule(*BRANCHES, *LOOPS)(control_rules.convert_regions)
+GRAPH_TO_BUFFERS.rule(scf.YieldOp, scf.ConditionOp)(control_rules.convert_end)
+GRAPH_TO_BUFFERS.rule(MaterializeInDestinationOp)(control_rules.convert_materialize)
+GRAPH_TO_BUFFERS.rule(tensor.ExtractOp)(control_rules.convert_extract)
 GRAPH_TO_BUFFERS.rule(tensor.InsertSliceOp)(convert_insert_slice)
 
 
-@GRAPH_TO_BUFFERS.rule(AllocTensorOp)
-def convert_alloc_tensor(op: AllocTensorOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.AllocTensorOp)
+def convert_alloc_tensor(op: relex.AllocTensorOp, conversion: Conversion) -> None:
     """Convert to the buffer that the tensor is written to."""
-    conversion.replace(result_buffer(op.results[0], conversion))
+    conversion.replace(result_buffers.result_buffer(op.results[0], conversion))
 
 
-@GRAPH_TO_BUFFERS.rule(CallDpsPackedOp)
-def convert_call_dps_packed(op: CallDpsPackedOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.CallDpsPackedOp)
+def convert_call_dps_packed(op: relex.CallDpsPackedOp, conversion: Conversion) -> None:
     """Convert to a call of a declared library function that fills the buffers of its results."""
     inputs = conversion.values(op.arguments)
-    outputs = [result_buffer(result, conversion) for result in op.results]
+    outputs = [result_buffers.result_buffer(result, conversion) for result in op.results]
     library = LibraryFunction(op.callee.data, _array_types(op.arguments, inputs), _array_types(op.results, outputs))
     conversion.declare(library.symbol, library.declaration)
     conversion.add(func.CallOp(library.symbol, [*inputs, *outputs], []))
@@ -310,8 +282,8 @@ def _array_types(tensors: Sequence[SSAValue], buffers: Sequence[SSAValue]) -> tu
     )
 
 
-@GRAPH_TO_BUFFERS.rule(AssertOp)
-def convert_assert(op: AssertOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.AssertOp)
+def convert_assert(op: relex.AssertOp, conversion: Conversion) -> None:
     """Convert to an assertion about the element of a buffer, after a call that says which index it is about."""
     condition = conversion.add(memref.LoadOp.get(conversion.value(op.condition), [])).res
     if op.index is not None:
@@ -322,10 +294,10 @@ def convert_assert(op: AssertOp, conversion: Conversion) -> None:
     conversion.replace()
 
 
-@GRAPH_TO_BUFFERS.rule(ConstantOp)
-def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
+@GRAPH_TO_BUFFERS.rule(relex.ConstantOp)
+def convert_constant(op: relex.ConstantOp, conversion: Conversion) -> None:
     """Convert a constant to a global, named after its type and a hash of its value, so that equal ones share it."""
-    buffer = buffer_type(op.results[0])
+    buffer = result_buffers.buffer_type(op.results[0])
     is_sub_byte = op.value.get_element_type() in SUB_BYTE
     data = BytesAttr(dense_bytes(op.value)) if is_sub_byte else op.value.data
     digest = sha256(data.data).hexdigest()[:16]
@@ -338,7 +310,7 @@ def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
             DenseIntOrFPElementsAttr(dense_type(buffer.element_type, buffer.get_shape()), data),
             sym_visibility=StringAttr("private"),
             constant=UnitAttr(),
-            alignment=ALIGNMENT,
+            alignment=result_buffers.ALIGNMENT,
         )
 
     conversion.declare(name, make)
@@ -348,7 +320,7 @@ def convert_constant(op: ConstantOp, conversion: Conversion) -> None:
 def _pass_destinations(module: ModuleOp, sizes: SizesOfResults) -> None:
     """Let callers allocate results whose sizes follow from the sizes of the arguments, and pass them as
     destinations."""
-    ops = walk_of(module, CallOp, func.CallOp)
+    ops = walk_of(module, relex.CallOp, func.CallOp)
     calls = [op for op in ops if any(map(has_unknown, op.result_types))]
     for call in calls:
         buffers: dict[SSAValue, SSAValue] = {}
@@ -356,15 +328,11 @@ def _pass_destinations(module: ModuleOp, sizes: SizesOfResults) -> None:
             t = result.type
             if not isa(t, TensorType):
                 continue
-            alloc = AllocTensorOp(t, sizes.of(result))
-            alloc.location = call.location
-            Rewriter.insert_op(alloc, InsertPoint.before(call))
-            buffers[result] = alloc.result
+            buffers[result] = insert_before(call, relex.AllocTensorOp(t, sizes.of(result))).result
         returned = [t for t in call.result_types if not isinstance(t, TensorType)]
-        filled = func.CallOp(call.callee, [*call.arguments, *buffers.values()], returned)
-        filled.location = call.location
+        filled = insert_before(call, func.CallOp(call.callee, [*call.arguments, *buffers.values()], returned))
         numbers = iter(filled.results)
-        Rewriter.replace_op(call, filled, [buffers.get(r) or next(numbers) for r in call.results])
+        Rewriter.replace_op(call, [], [buffers.get(r) or next(numbers) for r in call.results])
 
 
 def _check_recursion(module: ModuleOp) -> None:
@@ -382,11 +350,11 @@ def _check_recursion(module: ModuleOp) -> None:
 def _always_called(function: func.FuncOp) -> list[str]:
     entry = function.body.first_block
     ops = entry.ops if entry is not None else ()
-    return [op.callee.root_reference.data for op in ops if isinstance(op, CallOp | func.CallOp)]
+    return [op.callee.root_reference.data for op in ops if isinstance(op, relex.CallOp | func.CallOp)]
 
 
 def _check_no_tensors(op: Operation) -> None:
-    if isinstance(op, Operator):
+    if isinstance(op, relex.Operator):
         fail(op, "cannot be lowered to buffers; run 'legalize-ops' before 'lower-call-tir'")
     if any(type(value.type) is TensorType for value in (*op.operands, *op.results)):
         fail(op, "cannot be lowered to buffers; expected ops of the relex dialect on tensors")

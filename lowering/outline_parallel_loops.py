@@ -25,6 +25,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.function_arguments import LEAST_ATTR, NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
+from relex.dialects.op_edits import before_end
 from relex.dialects.symbols import lookup
 from relex.dialects.upstream.attributes import INDEX, index_attr
 from relex.dialects.upstream.hints import isa
@@ -244,7 +245,7 @@ def _serial_loops(loop: scf.ParallelOp, entry: Block, builder: Builder) -> None:
         number.name_hint = argument.name_hint
         start, end = part if size is None else _divided(part, size, builder)
         builder.insert(scf.ForOp(start, end, one, [], body)).attributes.update(loop.attributes)
-        builder = _before_end(body)
+        builder = before_end(body)
         variables.append(_scaled(number, lower, step, builder) if _counts_iterations(loop) else number)
         if size is not None:
             part = _inside(part, number, size, builder)
@@ -279,11 +280,6 @@ def _scaled(number: SSAValue, lower: SSAValue, step: SSAValue, builder: Builder)
     if constant_value(step) != 1:
         number = builder.insert(arith.MuliOp(number, step)).result
     return number if constant_value(lower) == 0 else builder.insert(arith.AddiOp(lower, number)).result
-
-
-def _before_end(block: Block) -> Builder:
-    assert block.last_op is not None
-    return Builder(InsertPoint.before(block.last_op))
 
 
 def _attributes(value: SSAValue) -> DictionaryAttr:

@@ -16,6 +16,7 @@ from relex.lowering.convert_scf_while_to_cf import ConvertScfWhileToCfPass
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
 from relex.lowering.expand_dot4 import ExpandDot4Pass
 from relex.lowering.expand_floats import ExpandFloatsPass
+from relex.lowering.expand_look_ups import ExpandLookUpsPass
 from relex.lowering.expand_math import ExpandMathPass
 from relex.lowering.legalize_ops import LegalizeOpsPass
 from relex.lowering.llvm.add_packed_entries import AddPackedEntriesPass
@@ -87,8 +88,9 @@ class RelexPipelinePass(RelexPass):
     // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
     // apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
     // annotate-signatures,carry-numbers,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,
-    // expand-math,expand-dot4,outline-parallel-loops,annotate-temporaries,scf-parallel-for-to-nested-fors,
-    // convert-scf-while-to-cf,convert-scf-to-cf,return-failures,convert-to-llvm,add-packed-entries
+    // expand-math,expand-dot4,expand-look-ups,outline-parallel-loops,annotate-temporaries,
+    // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,return-failures,convert-to-llvm,
+    // add-packed-entries
     ```
 
     `build` runs these passes, then `pool-allocations`, `watch-loops` and `split-kernels`, and has LLVM compile the
@@ -150,6 +152,7 @@ def pipeline(
     buffers = [CarryNumbersPass(), LowerCallTirPass(), PlanMemoryPass()]
     loops = [ConvertTirToScfPass(), ExpandFloatsPass(), VectorizeLoopsPass()]
     outline = [OutlineParallelLoopsPass(), AnnotateTemporariesPass()]
+    instructions = [ExpandMathPass(), ExpandDot4Pass(), ExpandLookUpsPass()]
     cf = [ScfParallelForToNestedForsPass(), ConvertScfWhileToCfPass(), ConvertScfToCfPass(), ReturnFailuresPass()]
     levels: list[tuple[Level, list[ModulePass]]] = [
         (
@@ -166,7 +169,7 @@ def pipeline(
             ],
         ),
         ("loops", [*_kernels(strict), AnnotateSignaturesPass()]),
-        ("core", [*buffers, *loops, ExpandMathPass(), ExpandDot4Pass(), *outline]),
+        ("core", [*buffers, *loops, *instructions, *outline]),
         ("llvm", [*cf, ConvertToLlvmPass(), AddPackedEntriesPass()]),
     ]
     count = [level for level, _ in levels].index(to) + 1

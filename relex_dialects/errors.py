@@ -232,8 +232,8 @@ def name_of(value: SSAValue) -> str:
     return f"%{value.name_hint}" if value.name_hint else "a value"
 
 
-def types_str(types: Iterable[Attribute]) -> str:
-    """Format types as `(f32, i64)`."""
+def types_str(types: Iterable[object]) -> str:
+    """Format types, or sizes, as `(f32, i64)`."""
     return f"({', '.join(map(str, types))})"
 
 

@@ -141,8 +141,17 @@ def erase_unreachable(module: ModuleOp, candidates: Iterable[Operation]) -> None
 
 def is_private(op: Operation) -> bool:
     """Return whether a function or global is private to its module."""
-    visibility = op.properties.get("sym_visibility")
-    return type(visibility) is StringAttr and visibility.data == "private"
+    return _visibility(op) == "private"
+
+
+def is_public(op: Operation) -> bool:
+    """Return whether a function or global is meant for all who use its module."""
+    return _visibility(op) == "public"
+
+
+def _visibility(op: Operation) -> str:
+    stated = op.properties.get("sym_visibility")
+    return stated.data if type(stated) is StringAttr else "public"
 
 
 def _named_by(op: Operation) -> Iterator[str]:

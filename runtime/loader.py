@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from relex.dialects.exceptions import RelexError
+from relex.dialects.target import machine
 from relex.dialects.target.llvm_binding import llvm
-from relex.dialects.target.machine import (
-    ALLOC,
-    CONSTANT_ALIGNMENT,
-    FREE,
-    HAS_MEMORY,
-    NEW_RESULT,
-    PARALLEL_ENTRY,
-    ObjectCode,
-    Target,
-)
 from relex.runtime.arenas import Arenas
 from relex.runtime.callbacks import has_memory, new_result
 from relex.runtime.descriptors import code_address
@@ -31,15 +22,15 @@ if TYPE_CHECKING:
     from relex.runtime.linking import Buffer
 
 
-def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCode:
+def load(code: machine.ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCode:
     """Load object code into this process, where it is linked with the C library.
 
     `symbols` are the addresses of other functions that it calls; they must outlive the result. Raises `RelexError` if
     this machine cannot run the code, or if it calls a function that does not exist.
     """
     check_runs_here(code)
-    allocates = not {ALLOC, FREE}.isdisjoint(code.imports)
-    answers = {NEW_RESULT: new_result, HAS_MEMORY: has_memory}
+    allocates = not {machine.ALLOC, machine.FREE}.isdisjoint(code.imports)
+    answers = {machine.NEW_RESULT: new_result, machine.HAS_MEMORY: has_memory}
     own = {name: code_address(answer()) for name, answer in answers.items() if name in code.imports}
     symbols = {**own, **(arenas().symbols if allocates else {}), **_threads(code), **(symbols or {})}
     for name in code.imports:
@@ -53,15 +44,15 @@ def load(code: ObjectCode, symbols: Mapping[str, int] | None = None) -> LoadedCo
     return result
 
 
-def _threads(code: ObjectCode) -> Mapping[str, int]:
+def _threads(code: machine.ObjectCode) -> Mapping[str, int]:
     """Return the address of the thread pool's entry, if the code has parallel loops. The number of threads in the
     environment is checked even without any: otherwise a mistake would go unnoticed until another program runs."""
     from relex.runtime.threads.pool import pool, threads_wanted
 
     threads_wanted()
-    if PARALLEL_ENTRY not in code.imports:
+    if machine.PARALLEL_ENTRY not in code.imports:
         return {}
-    return {PARALLEL_ENTRY: pool().entry}
+    return {machine.PARALLEL_ENTRY: pool().entry}
 
 
 def release_memory() -> int:
@@ -70,9 +61,9 @@ def release_memory() -> int:
     return arenas().release(-1)
 
 
-def check_runs_here(code: ObjectCode) -> None:
+def check_runs_here(code: machine.ObjectCode) -> None:
     """Raise `RelexError` unless this machine has every CPU feature that the code may use."""
-    target, host = code.target, Target.host()
+    target, host = code.target, machine.Target.host()
     if target == host:
         return
     from relex.dialects.target.processors import baseline_of
@@ -86,7 +77,7 @@ def check_runs_here(code: ObjectCode) -> None:
 
 
 @lru_cache(maxsize=64)
-def _platform(target: Target) -> tuple[str, str, str, bool]:
+def _platform(target: machine.Target) -> tuple[str, str, str, bool]:
     parts = llvm.get_triple_parts(target.triple)
     # The x32 environments have 32-bit pointers.
     return parts.Arch, parts.OS, parts.ObjectFormat, parts.Env.endswith("x32")
@@ -107,10 +98,10 @@ def arenas() -> Arenas:
 def aligned(data: bytes | memoryview) -> Buffer:
     """Return the bytes at an aligned address, without a copy if they are aligned already."""
     given = np.frombuffer(data, np.uint8)
-    if given.ctypes.data % CONSTANT_ALIGNMENT == 0:
+    if given.ctypes.data % machine.CONSTANT_ALIGNMENT == 0:
         return given
-    space = np.empty(len(data) + CONSTANT_ALIGNMENT, np.uint8)
-    start = -space.ctypes.data % CONSTANT_ALIGNMENT
+    space = np.empty(len(data) + machine.CONSTANT_ALIGNMENT, np.uint8)
+    start = -space.ctypes.data % machine.CONSTANT_ALIGNMENT
     buffer = space[start : start + len(data)]
     buffer[:] = given
     return buffer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,12 +26,12 @@ from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.tir import CallLoopsOp, PrimFuncOp
 from relex.dialects.upstream.hints import isa
 from relex.lowering.convert_tir_to_scf import ConvertTirToScfPass
-from relex.lowering.instrument_calls import InstrumentCallsPass, open_sizes, recorded_calls
+from relex.lowering.instrument_calls import CLOCK, RECORD, InstrumentCallsPass, dynamic_sizes, recorded_calls
 from relex.passes import ScheduleCpuPass
 from relex.passes.analysis.work import Work, work_of
-from relex.runtime.call_log import CallLog
 from relex.runtime.compilation import Instrument
 from relex.runtime.executable import Executable
+from relex.runtime.linking import link_ir, read_ir
 from relex.runtime.program import CompiledProgram
 
 MIN_RUNS, MAX_RUNS = 3, 1000
@@ -184,7 +185,7 @@ class _Places:
         found: dict[_Key, list[float]] = {}
         rest = iter(numbers)
         for place in rest:
-            sizes = tuple(next(rest) for _ in open_sizes(self._calls[place]))
+            sizes = tuple(next(rest) for _ in dynamic_sizes(self._calls[place]))
             start, end = next(rest), next(rest)
             found.setdefault(_Key(place, sizes), []).append((end - start) * 1e-9)
         return found
@@ -263,3 +264,22 @@ def _short(number: int) -> str:
         if number >= size:
             return f"{number / size:.2f}{unit}"
     return str(number)
+
+
+CAPACITY = 1 << 16
+"""The number of entries in a log."""
+
+
+class CallLog:
+    """A log of numbers, filled by native code of one thread through `symbols`."""
+
+    def __init__(self) -> None:
+        text = read_ir("relex.runtime", "call_log.ll", size=CAPACITY + 1, clock=time.CLOCK_MONOTONIC)
+        self._code = link_ir(text, ("clock", "record", "log"))
+        self.symbols: Mapping[str, int] = {CLOCK: self._code.address("clock"), RECORD: self._code.address("record")}
+        self._numbers = (ctypes.c_int64 * (CAPACITY + 1)).from_address(self._code.address("log"))
+
+    def take(self) -> Sequence[int] | None:
+        """Return the numbers logged since the last call and clear the log; None if it overflowed."""
+        count, self._numbers[0] = self._numbers[0], 0
+        return self._numbers[1 : count + 1] if count <= CAPACITY else None

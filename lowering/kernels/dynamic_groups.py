@@ -8,14 +8,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from relex.dialects import function_arguments
 from relex.dialects.errors import PassError
-from relex.dialects.function_arguments import (
-    PASSED_ATTR,
-    REQUIRES_ATTR,
-    argument_attrs,
-    argument_names,
-    result_attrs,
-)
+from relex.dialects.op_edits import terminator_of
 from relex.dialects.relex import CallOp, CallTirOp
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.sizes.attributes import annotate, has_unknown
@@ -35,9 +30,9 @@ class DynamicGroups:
         Returns False if that is not known of some size."""
         types = _types(group)
         unknown = [i for i, t in enumerate(types) if has_unknown(t)]
-        if not unknown or PASSED_ATTR in group.attributes:
+        if not unknown or function_arguments.PASSED_ATTR in group.attributes:
             return True
-        names = [*argument_names(group), *(f"out{i}" for i in range(len(types) - len(group.args)))]
+        names = [*function_arguments.argument_names(group), *(f"out{i}" for i in range(len(types) - len(group.args)))]
         try:
             passed = [self._sizes.of(call) for call in calls]
         except PassError:
@@ -52,17 +47,18 @@ class DynamicGroups:
         """Let a group call a loop function that computes the same, and state there what the group requires of sizes."""
         if not any(map(has_unknown, _types(group))):
             return
-        sizes, end = self._sizes.of_functions, group.body.block.last_op
-        assert end is not None
+        sizes, end = self._sizes.of_functions, terminator_of(group.body.block)
         values = SizesOfResults(sizes)
         given = [size for value in end.operands for size in values.of(value)]
         annotate(group, sizes.of(group))
         call = CallTirOp(function.sym_name.data, group.args, [tensor_type(value.type) for value in end.operands], given)
         group.body.block.insert_op_before(call, end)
         end.operands = call.results
-        results = result_attrs(group, len(call.results))
-        function.arg_attrs = ArrayAttr([*(argument_attrs(group) or [DictionaryAttr({})] * len(group.args)), *results])
-        kept = (PASSED_ATTR, REQUIRES_ATTR)
+        results = function_arguments.result_attrs(group, len(call.results))
+        function.arg_attrs = ArrayAttr(
+            [*(function_arguments.argument_attrs(group) or [DictionaryAttr({})] * len(group.args)), *results]
+        )
+        kept = (function_arguments.PASSED_ATTR, function_arguments.REQUIRES_ATTR)
         function.attributes |= {name: group.attributes[name] for name in kept if name in group.attributes}
 
 

@@ -9,22 +9,22 @@ from xdsl.dialects.builtin import f32, i32
 from relex.dialects.relex import DenseBlocksOp, DequantizeBlocksOp
 from relex.dialects.relex.block_layouts import Bytes
 from relex.dialects.relex.block_quantized import layout_of
+from relex.lowering import te
 from relex.lowering.legalizations.elementwise import ScalarFunctions
 from relex.lowering.legalizations.legalization_table import legalizes, result_shape
-from relex.lowering.te import Axis, Code, PrimExpr, Tensor, cast, compute, procedure, reduce_axis, sum
 
 
-def _bytes_of(part: Tensor, row: Sequence[PrimExpr], block: PrimExpr, count: int, first: int = 0) -> Bytes:
+def _bytes_of(part: te.Tensor, row: Sequence[te.PrimExpr], block: te.PrimExpr, count: int, first: int = 0) -> Bytes:
     """Return the bytes of a part of a block, whose blocks have `count` bytes."""
-    return lambda place: cast(part[*row, block * count + place + first], i32)
+    return lambda place: te.cast(part[*row, block * count + place + first], i32)
 
 
 @legalizes(DequantizeBlocksOp)
-def dequantize_blocks(op: DequantizeBlocksOp, x: Tensor) -> Tensor:
+def dequantize_blocks(op: DequantizeBlocksOp, x: te.Tensor) -> te.Tensor:
     """Legalize to a loop over the blocks; loops inside follow the bytes."""
     layout, shape, f = layout_of(op.properties), result_shape(op, x), ScalarFunctions()
 
-    def emit(code: Code, out: Tensor) -> None:
+    def emit(code: te.Code, out: te.Tensor) -> None:
         with code.block("dequantize", *shape[:-1], x.shape[-1] // layout.bytes) as (*row, block):
             scales = _bytes_of(x, row, block, layout.bytes, layout.first_scale)
             digits = _bytes_of(x, row, block, layout.bytes, layout.first_digit)
@@ -36,53 +36,53 @@ def dequantize_blocks(op: DequantizeBlocksOp, x: Tensor) -> Tensor:
                     place = _place([block, *groups, *numbers])
                     code.store(out, (*row, place), product if minimum is None else product + minimum)
 
-    return procedure(shape, f32, [x], emit, "dequantize_blocks")
+    return te.procedure(shape, f32, [x], emit, "dequantize_blocks")
 
 
 @legalizes(DenseBlocksOp)
-def dense_blocks(op: DenseBlocksOp, x: Tensor, scales: Tensor, digits: Tensor) -> Tensor:
+def dense_blocks(op: DenseBlocksOp, x: te.Tensor, scales: te.Tensor, digits: te.Tensor) -> te.Tensor:
     """Legalize to a sum of products with digits for each group, and the sum of these times the scales. Minima multiply
     sums of `x`."""
     layout, f = layout_of(op.properties), ScalarFunctions()
     *rows, _ = x.shape
     rank, columns, blocks = len(rows), digits.shape[0], digits.shape[1] // layout.digit_bytes
 
-    numbers = [reduce_axis(size, f"t{d}") for d, size in enumerate(layout.numbers)]
+    numbers = [te.reduce_axis(size, f"t{d}") for d, size in enumerate(layout.numbers)]
 
-    def of_group(i: Sequence[PrimExpr]) -> PrimExpr:
+    def of_group(i: Sequence[te.PrimExpr]) -> te.PrimExpr:
         """Return an element of `x`, by the indices of a row, a block, a group and a number."""
         return x[*i[:rank], _place([*i[rank:], *numbers])]
 
-    def product(*i: Axis) -> PrimExpr:
+    def product(*i: te.Axis) -> te.PrimExpr:
         *outer, column = i
         block, *groups = outer[rank:]
         byte = _bytes_of(digits, [column], block, layout.digit_bytes)
-        return sum(of_group(outer) * layout.digit(f, byte, *groups, *numbers), axis=numbers)
+        return te.sum(of_group(outer) * layout.digit(f, byte, *groups, *numbers), axis=numbers)
 
     shape = (*rows, blocks, *layout.groups)
-    total = compute((*shape, columns), product, name="total")
-    sums = compute(shape, lambda *i: sum(of_group(i), axis=numbers), name="sums") if layout.minimum else None
-    block = reduce_axis(blocks, "b")
-    groups = [reduce_axis(size, f"g{d}") for d, size in enumerate(layout.groups)]
+    total = te.compute((*shape, columns), product, name="total")
+    sums = te.compute(shape, lambda *i: te.sum(of_group(i), axis=numbers), name="sums") if layout.minimum else None
+    block = te.reduce_axis(blocks, "b")
+    groups = [te.reduce_axis(size, f"g{d}") for d, size in enumerate(layout.groups)]
 
-    def element(*i: Axis) -> PrimExpr:
+    def element(*i: te.Axis) -> te.PrimExpr:
         row, column = i[:-1], i[-1]
         byte = _bytes_of(scales, [column], block, layout.scale_bytes)
         digits_of_group = total[*row, block, *groups, column]
         if sums is None or layout.minimum is None:
-            return sum(layout.scale(f, byte, *groups) * digits_of_group, axis=[block, *groups])
+            return te.sum(layout.scale(f, byte, *groups) * digits_of_group, axis=[block, *groups])
         # The sums of `x` come first, as loops: `scaled-sums` needs the other two next to each other.
         least = layout.minimum(f, byte, *groups) * sums[*row, block, *groups]
-        return sum(least + layout.scale(f, byte, *groups) * digits_of_group, axis=[block, *groups])
+        return te.sum(least + layout.scale(f, byte, *groups) * digits_of_group, axis=[block, *groups])
 
-    return compute((*rows, columns), element, name="dense_blocks")
+    return te.compute((*rows, columns), element, name="dense_blocks")
 
 
-def _place(axes: Sequence[PrimExpr]) -> PrimExpr:
+def _place(axes: Sequence[te.PrimExpr]) -> te.PrimExpr:
     """Return the position in row-major order."""
     first, *others = axes
     place = first
     for axis in others:
-        assert isinstance(axis, Axis)
+        assert isinstance(axis, te.Axis)
         place = place * axis.extent + axis
     return place

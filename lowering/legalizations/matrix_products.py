@@ -11,59 +11,59 @@ from relex.dialects.dtypes import ui8
 from relex.dialects.relex import DenseOp, MatmulOp, MatmulPackedOp, Operator, PackBytesOp
 from relex.dialects.relex.packed import BYTES, PackedProduct
 from relex.dialects.relex.types import broadcast
+from relex.lowering import te
 from relex.lowering.legalizations.broadcasting import broadcast_indices
 from relex.lowering.legalizations.legalization_table import legalizes, result_shape
-from relex.lowering.te import Axis, PrimExpr, Tensor, call, cast, compute, if_then_else, reduce_axis, sum
 from relex.lowering.te.tensors import Widened
 
 
 @legalizes(DenseOp)
-def dense(op: DenseOp, x: Tensor, w: Tensor) -> Tensor:
+def dense(op: DenseOp, x: te.Tensor, w: te.Tensor) -> te.Tensor:
     """Legalize to a sum over the last dimensions of `x` and `w`."""
-    x, k = made_wide(x), reduce_axis(x.shape[-1])
-    return compute((*x.shape[:-1], w.shape[0]), lambda *i: sum(x[*i[:-1], k] * w[i[-1], k], axis=k), name="dense")
+    x, k = made_wide(x), te.reduce_axis(x.shape[-1])
+    return te.compute((*x.shape[:-1], w.shape[0]), lambda *i: te.sum(x[*i[:-1], k] * w[i[-1], k], axis=k), name="dense")
 
 
 @legalizes(MatmulOp, MatmulPackedOp)
-def matmul(op: MatmulOp | MatmulPackedOp, a: Tensor, b: Tensor) -> Tensor:
+def matmul(op: MatmulOp | MatmulPackedOp, a: te.Tensor, b: te.Tensor) -> te.Tensor:
     """Legalize to a sum of products, with NumPy's rules for vectors and broadcast batch dimensions."""
-    a, k = made_wide(a), reduce_axis(a.shape[-1])
+    a, k = made_wide(a), te.reduce_axis(a.shape[-1])
     batch = len(broadcast(a.shape[:-2], b.shape[:-2]))
 
-    def element(*i: Axis) -> PrimExpr:
+    def element(*i: te.Axis) -> te.PrimExpr:
         rest = list(i[batch:])
         row = [rest.pop(0)] if a.ndim > 1 else []
         left = a[*broadcast_indices(a.shape[:-2], i[:batch]), *row, k]
         right = b[*broadcast_indices(b.shape[:-2], i[:batch]), k, *rest]
-        return sum(times(op, left, right), axis=k)
+        return te.sum(times(op, left, right), axis=k)
 
-    return compute(result_shape(op, a, b), element, name="matmul")
+    return te.compute(result_shape(op, a, b), element, name="matmul")
 
 
-def made_wide(data: Tensor) -> Tensor:
+def made_wide(data: te.Tensor) -> te.Tensor:
     """Return data that becomes wider before it is multiplied, not once for each column: `inline-blocks` decides."""
-    return compute(data.shape, lambda *i: data[*i], name="wide") if isinstance(data, Widened) else data
+    return te.compute(data.shape, lambda *i: data[*i], name="wide") if isinstance(data, Widened) else data
 
 
-def times(op: Operator, lhs: PrimExpr, rhs: PrimExpr) -> PrimExpr:
+def times(op: Operator, lhs: te.PrimExpr, rhs: te.PrimExpr) -> te.PrimExpr:
     """Return the product of two elements, or of the bytes in them."""
-    return call("dot4", lhs, rhs) if isinstance(op, PackedProduct) else lhs * rhs
+    return te.call("dot4", lhs, rhs) if isinstance(op, PackedProduct) else lhs * rhs
 
 
 @legalizes(PackBytesOp)
-def pack_bytes(op: PackBytesOp, x: Tensor) -> Tensor:
+def pack_bytes(op: PackBytesOp, x: te.Tensor) -> te.Tensor:
     """Legalize to words made of the bits of bytes; nothing is read after the last byte."""
     axis, size = op.normal_axis, x.shape[op.normal_axis]
     is_full = isinstance(size, int) and size % BYTES == 0
 
-    def element(*i: Axis) -> PrimExpr:
-        return reduce(partial(call, "bitwise_or"), (shifted(i, n) for n in range(BYTES)))
+    def element(*i: te.Axis) -> te.PrimExpr:
+        return reduce(partial(te.call, "bitwise_or"), (shifted(i, n) for n in range(BYTES)))
 
-    def shifted(i: Sequence[Axis], n: int) -> PrimExpr:
+    def shifted(i: Sequence[te.Axis], n: int) -> te.PrimExpr:
         place = i[axis] * BYTES + n
         byte = x[*i[:axis], place, *i[axis + 1 :]]
-        inside = byte if is_full else if_then_else(place < size, byte, 0)
-        word = cast(cast(inside, ui8), i32)
-        return call("left_shift", word, 8 * n) if n else word
+        inside = byte if is_full else te.if_then_else(place < size, byte, 0)
+        word = te.cast(te.cast(inside, ui8), i32)
+        return te.call("left_shift", word, 8 * n) if n else word
 
-    return compute(result_shape(op, x), element, name="words")
+    return te.compute(result_shape(op, x), element, name="words")

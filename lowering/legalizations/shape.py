@@ -10,52 +10,52 @@ from xdsl.dialects.builtin import i64
 from relex.dialects.relex import BroadcastToOp, ExpandDimsOp, IotaOp, PermuteDimsOp, ReshapeOp, SqueezeOp
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.sizes import Size, count
+from relex.lowering import te
 from relex.lowering.legalizations.broadcasting import broadcast_indices
 from relex.lowering.legalizations.legalization_table import legalizes, result_shape
-from relex.lowering.te import Axis, PrimExpr, Tensor, cast, compute
 
 
 @legalizes(PermuteDimsOp)
-def permute_dims(op: PermuteDimsOp, x: Tensor) -> Tensor:
+def permute_dims(op: PermuteDimsOp, x: te.Tensor) -> te.Tensor:
     """Legalize to a copy with permuted indices."""
     order = op.order
 
-    def element(*i: Axis) -> PrimExpr:
+    def element(*i: te.Axis) -> te.PrimExpr:
         return x[*(i[order.index(d)] for d in range(x.ndim))]
 
-    return compute(result_shape(op, x), element, name="permute_dims")
+    return te.compute(result_shape(op, x), element, name="permute_dims")
 
 
 @legalizes(BroadcastToOp)
-def broadcast_to(op: BroadcastToOp, x: Tensor, *like: Tensor) -> Tensor:
+def broadcast_to(op: BroadcastToOp, x: te.Tensor, *like: te.Tensor) -> te.Tensor:
     """Legalize to a copy that reads dimensions of size 1 repeatedly."""
-    return compute(result_shape(op, x, *like), lambda *i: x[broadcast_indices(x.shape, i)], name="broadcast_to")
+    return te.compute(result_shape(op, x, *like), lambda *i: x[broadcast_indices(x.shape, i)], name="broadcast_to")
 
 
 @legalizes(IotaOp)
-def iota(op: IotaOp, *like: Tensor) -> Tensor:
+def iota(op: IotaOp, *like: te.Tensor) -> te.Tensor:
     """Legalize to the index along the axis."""
     axis = as_integer(op.axis)
-    return compute(result_shape(op, *like), lambda *i: cast(cast(i[axis], i64), op.dtype), name="iota")
+    return te.compute(result_shape(op, *like), lambda *i: te.cast(te.cast(i[axis], i64), op.dtype), name="iota")
 
 
 @legalizes(ReshapeOp, ExpandDimsOp, SqueezeOp)
-def reshape(op: ReshapeOp | ExpandDimsOp | SqueezeOp, x: Tensor, *like: Tensor) -> Tensor:
+def reshape(op: ReshapeOp | ExpandDimsOp | SqueezeOp, x: te.Tensor, *like: te.Tensor) -> te.Tensor:
     """Legalize to a copy that keeps the row-major order of the elements."""
     new = result_shape(op, x, *like)
     if 0 in new:
-        return compute(new, lambda *i: x[*[0] * x.ndim], name="reshape")  # Nothing is read.
+        return te.compute(new, lambda *i: x[*[0] * x.ndim], name="reshape")  # Nothing is read.
 
-    def element(*i: Axis) -> PrimExpr:
-        place: list[PrimExpr | int] = []
+    def element(*i: te.Axis) -> te.PrimExpr:
+        place: list[te.PrimExpr | int] = []
         for old_sizes, axes in _groups(x.shape, i):
             place += unflatten(flatten(axes), old_sizes)
         return x[place]
 
-    return compute(new, element, name="reshape")
+    return te.compute(new, element, name="reshape")
 
 
-def _groups(old: Sequence[Size], new: Sequence[Axis]) -> Iterator[tuple[Sequence[Size], Sequence[Axis]]]:
+def _groups(old: Sequence[Size], new: Sequence[te.Axis]) -> Iterator[tuple[Sequence[Size], Sequence[te.Axis]]]:
     """Split the sizes of the old shape and the axes of the new one into the smallest groups with equal numbers of
     elements. Indices of one group do not depend on indices of another."""
     while old or new:
@@ -67,20 +67,20 @@ def _groups(old: Sequence[Size], new: Sequence[Axis]) -> Iterator[tuple[Sequence
         old, new = old[i:], new[j:]
 
 
-def flatten(axes: Sequence[Axis]) -> PrimExpr | int:
+def flatten(axes: Sequence[te.Axis]) -> te.PrimExpr | int:
     """Return the position in row-major order."""
-    place: PrimExpr | int = 0
+    place: te.PrimExpr | int = 0
     for axis in axes:
         if axis.extent != 1:
             place = axis if isinstance(place, int) else place * axis.extent + axis
     return place
 
 
-def unflatten(place: PrimExpr | int, sizes: Sequence[Size]) -> list[PrimExpr | int]:
+def unflatten(place: te.PrimExpr | int, sizes: Sequence[Size]) -> list[te.PrimExpr | int]:
     """Return the indices of a position in row-major order."""
     if isinstance(place, int):
         return [place] * len(sizes)
-    indices: list[PrimExpr | int] = []
+    indices: list[te.PrimExpr | int] = []
     outermost = next((d for d, size in enumerate(sizes) if size != 1), 0)
     for d, size in enumerate(sizes):
         step = count(sizes[d + 1 :])

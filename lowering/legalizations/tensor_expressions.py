@@ -14,8 +14,8 @@ from relex.dialects.relex import Operator
 from relex.dialects.relex.types import without_names
 from relex.dialects.table import find
 from relex.dialects.tir import PrimFuncOp
+from relex.lowering import te
 from relex.lowering.legalizations.legalization_table import LEGALIZATIONS, CountAndFill, apply_legalization
-from relex.lowering.te import Tensor
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TensorExpression:
     def __name__(self) -> str:
         return self.kind.name.partition(".")[2]
 
-    def __call__(self, *args: Tensor | Sequence[Tensor], **properties: Any) -> Tensor | tuple[Tensor, ...]:
+    def __call__(self, *args: te.Tensor | Sequence[te.Tensor], **properties: Any) -> te.Tensor | tuple[te.Tensor, ...]:
         """Return the result, or a tuple of several. Raises `InferenceError` for tensors that the operator does not
         accept."""
         tensors = [tensor for arg in args for tensor in _tensors(self.kind, arg)]
@@ -46,9 +46,9 @@ class TensorExpression:
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def _tensors(kind: type[Operator], arg: object) -> Iterator[Tensor]:
+def _tensors(kind: type[Operator], arg: object) -> Iterator[te.Tensor]:
     """Yield a tensor, or all tensors of a list."""
     for tensor in cast("Sequence[object]", arg) if isinstance(arg, list | tuple) else [arg]:
-        if not isinstance(tensor, Tensor):
+        if not isinstance(tensor, te.Tensor):
             raise DTypeError(f"'{kind.name}' op expected 'te' tensors, found {kind_of(tensor)}")
         yield tensor

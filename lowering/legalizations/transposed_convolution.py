@@ -11,9 +11,9 @@ from math import gcd
 from relex.dialects.relex import TransposedConvolution
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.sizes import Size
+from relex.lowering import te
 from relex.lowering.legalizations.convolution import SPATIAL, WINDOW, member, windowed
 from relex.lowering.legalizations.legalization_table import legalizes, result_shape
-from relex.lowering.te import Axis, PrimExpr, Tensor, as_expr, compute, equal, if_then_else, reduce_axis, sum
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class _Phase:
     source: int
     shift: int
 
-    def inside(self, phase: PrimExpr) -> PrimExpr | int:
+    def inside(self, phase: te.PrimExpr) -> te.PrimExpr | int:
         """Return the number of a phase among these."""
         return 0 if self.count == 1 else phase - self.first if self.first else phase
 
-    def begin(self, inside: Axis) -> PrimExpr | int:
+    def begin(self, inside: te.Axis) -> te.PrimExpr | int:
         """Return the first element of the window for one of these phases."""
         return self.start + _scaled(inside, self.step) if self.count > 1 else self.start
 
-    def source_of(self, inside: Axis) -> PrimExpr | int:
+    def source_of(self, inside: te.Axis) -> te.PrimExpr | int:
         """Return the difference of the first element of the data and `j` for one of these phases."""
         return self.source + _scaled(inside, self.shift) if self.count > 1 else self.source
 
@@ -54,7 +54,7 @@ class _Phase:
         return replace(self, count=self.count + 1, step=step, shift=shift)
 
 
-def _scaled(index: Axis, factor: int) -> PrimExpr | int:
+def _scaled(index: te.Axis, factor: int) -> te.PrimExpr | int:
     return 0 if factor == 0 else index if factor == 1 else index * factor
 
 
@@ -129,18 +129,18 @@ class _Steps:
         source = (place - start * self.step) // period
         return _Phase(number, 1, (self.size - start + period - 1) // period, start, 0, source, 0)
 
-    def has_products(self, result: PrimExpr) -> PrimExpr:
+    def has_products(self, result: te.PrimExpr) -> te.PrimExpr:
         """Return whether a result has a phase."""
-        return equal((result + self.before) % self.divisor, 0)
+        return te.equal((result + self.before) % self.divisor, 0)
 
-    def place(self, result: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
+    def place(self, result: te.PrimExpr) -> tuple[te.PrimExpr, te.PrimExpr]:
         """Return the phase of a result, and its number in the phase."""
         phase = result % self.stride
         return phase // self.divisor if self.divisor > 1 else phase, result // self.stride
 
 
 @legalizes(TransposedConvolution)
-def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> Tensor:
+def transposed_convolution(op: TransposedConvolution, x: te.Tensor, w: te.Tensor) -> te.Tensor:
     """Legalize to a convolution for each phase of the strides, with the elements of the window that reach its results,
     and interleave them."""
     groups, windows = as_integer(op.groups), op.windows(w.shape)
@@ -150,59 +150,59 @@ def transposed_convolution(op: TransposedConvolution, x: Tensor, w: Tensor) -> T
     along = [_Steps(*of_dimension) for of_dimension in properties]
     data = _surrounded(x, [s.reach for s in along], [s.spread for s in along])
 
-    def sums_of(phases: Sequence[_Phase]) -> Tensor:
-        c = reduce_axis(channels, "c")
-        inner = [reduce_axis(phase.terms, name) for phase, name in zip(phases, WINDOW[-op.RANK :], strict=True)]
+    def sums_of(phases: Sequence[_Phase]) -> te.Tensor:
+        c = te.reduce_axis(channels, "c")
+        inner = [te.reduce_axis(phase.terms, name) for phase, name in zip(phases, WINDOW[-op.RANK :], strict=True)]
 
-        def element(n: Axis, g: Axis, *index: Axis) -> PrimExpr:
+        def element(n: te.Axis, g: te.Axis, *index: te.Axis) -> te.PrimExpr:
             inside, o, place = index[: op.RANK], index[op.RANK], index[op.RANK + 1 :]
             channel = member(0 if groups == 1 else g, channels, c)
             each = [*zip(phases, inside, inner, along, strict=True)]
             firsts = [phase.source_of(p) + s.reach for phase, p, _, s in each]
             source = [j + first - u * s.step for j, first, (_, _, u, s) in zip(place, firsts, each, strict=True)]
             taken = [phase.begin(p) + u * s.period for phase, p, u, s in each]
-            return sum(data[n, channel, *source] * w[channel, o, *taken], (c, *inner))
+            return te.sum(data[n, channel, *source] * w[channel, o, *taken], (c, *inner))
 
         shape = (images, groups, *(phase.count for phase in phases), outputs, *(s.count for s in along))
         spatial = SPATIAL[-op.RANK :]
-        return compute(shape, element, "sums", ["n", "g", *(f"p{name}" for name in spatial), "o", *spatial])
+        return te.compute(shape, element, "sums", ["n", "g", *(f"p{name}" for name in spatial), "o", *spatial])
 
     phases = [s.phases for s in along]
     sums = {chosen: sums_of(chosen) for chosen in product(*phases) if all(phase.terms != 0 for phase in chosen)}
 
-    def element(n: Axis, o: Axis, *results: Axis) -> PrimExpr:
+    def element(n: te.Axis, o: te.Axis, *results: te.Axis) -> te.PrimExpr:
         starts, places = zip(*(s.place(i) for s, i in zip(along, results, strict=True)), strict=True)
         group, member = (0, o) if groups == 1 else (o, 0) if outputs == 1 else (o // outputs, o % outputs)
 
-        def of(*chosen: _Phase) -> PrimExpr:
+        def of(*chosen: _Phase) -> te.PrimExpr:
             if len(chosen) < op.RANK:
                 return among(chosen, phases[len(chosen)])
             if chosen not in sums:
-                return as_expr(0, x.type)
+                return te.as_expr(0, x.type)
             inside = [phase.inside(k) for k, phase in zip(starts, chosen, strict=True)]
             return sums[chosen][n, group, *inside, member, *places]
 
-        def among(chosen: tuple[_Phase, ...], left: Sequence[_Phase]) -> PrimExpr:
+        def among(chosen: tuple[_Phase, ...], left: Sequence[_Phase]) -> te.PrimExpr:
             phase, *others = left
             value, end = of(*chosen, phase), phase.first + phase.count
-            return if_then_else(starts[len(chosen)] < end, value, among(chosen, others)) if others else value
+            return te.if_then_else(starts[len(chosen)] < end, value, among(chosen, others)) if others else value
 
         conditions = [s.has_products(i) for i, s in zip(results, along, strict=True) if s.divisor > 1]
-        return if_then_else(reduce(lambda a, b: a & b, conditions), of(), 0) if conditions else of()
+        return te.if_then_else(reduce(lambda a, b: a & b, conditions), of(), 0) if conditions else of()
 
     return windowed(op, [x, w], "no", element)
 
 
-def _surrounded(x: Tensor, before: Sequence[Size], sizes: Sequence[Size]) -> Tensor:
+def _surrounded(x: te.Tensor, before: Sequence[Size], sizes: Sequence[Size]) -> te.Tensor:
     """Return a tensor whose last dimensions have `sizes`, with `x` after `before` zeros; if that is negative, as many
     of its first elements are left out."""
     if all(width == 0 for width in before) and list(sizes) == list(x.shape[2:]):
         return x
 
-    def element(*i: Axis) -> PrimExpr:
+    def element(*i: te.Axis) -> te.PrimExpr:
         place = [index - width for index, width in zip(i[2:], before, strict=True)]
         inside = [index >= width for index, width in zip(i[2:], before, strict=True) if width != 0]
         inside += [index < size for index, size in zip(place, x.shape[2:], strict=True)]
-        return if_then_else(reduce(lambda a, b: a & b, inside), x[*i[:2], *place], 0)
+        return te.if_then_else(reduce(lambda a, b: a & b, inside), x[*i[:2], *place], 0)
 
-    return compute((*x.shape[:2], *sizes), element, name="padded")
+    return te.compute((*x.shape[:2], *sizes), element, name="padded")

@@ -11,12 +11,12 @@ from relex.dialects.relex.properties import as_integer, as_integers
 from relex.dialects.relex.winograd import WINDOW, Transforms, factors_of, tiles_of, windows_of
 from relex.dialects.tir import OpPattern, PrimFuncOp
 from relex.dialects.tir.op_pattern import set_op_pattern
+from relex.lowering import te
 from relex.lowering.legalizations.legalization_table import legalizes, result_shape
-from relex.lowering.te import Code, PrimExpr, Tensor, emit_prim_func, if_then_else, procedure
 
 
 @legalizes(WinogradInputTransformOp)
-def winograd_input_transform(op: WinogradInputTransformOp, x: Tensor) -> Tensor:
+def winograd_input_transform(op: WinogradInputTransformOp, x: te.Tensor) -> te.Tensor:
     """Legalize to transforms of the columns of windows, for a row of tiles, then of their rows."""
     tile, windows, matrix = as_integer(op.tile), windows_of(op.properties), Transforms.of(as_integer(op.tile)).data
     images, blocks, height, width, block = (*x.shape, 1)[:5]
@@ -24,13 +24,13 @@ def winograd_input_transform(op: WinogradInputTransformOp, x: Tensor) -> Tensor:
     down, across = tiles_of(windows.counts((height, width)), tile)
     top, left = windows.before
 
-    def read(n: PrimExpr, b: PrimExpr, y: PrimExpr, column: PrimExpr, lane: PrimExpr) -> PrimExpr:
+    def read(n: te.PrimExpr, b: te.PrimExpr, y: te.PrimExpr, column: te.PrimExpr, lane: te.PrimExpr) -> te.PrimExpr:
         """Return an element of the padded data."""
         inside = (y >= top) & (y < height + top) & (column >= left) & (column < width + left)
         place = (n, b, y - top, column - left, lane)
-        return if_then_else(inside, x[place[: x.ndim]], 0)
+        return te.if_then_else(inside, x[place[: x.ndim]], 0)
 
-    def emit(code: Code, out: Tensor) -> None:
+    def emit(code: te.Code, out: te.Tensor) -> None:
         with code.block("input_transform", images, down, blocks) as (n, t, b):
             columns = code.buffer((extent, across * tile + WINDOW - 1, block), x.type, "columns")
             with code.loops(across * tile + WINDOW - 1, block) as (column, lane):
@@ -43,11 +43,11 @@ def winograd_input_transform(op: WinogradInputTransformOp, x: Tensor) -> Tensor:
                     place = (i * extent + j, (n * down + t) * across + u, b * block + lane)
                     code.store(out, place, _combined(matrix[j], parts))
 
-    return procedure(result_shape(op, x), x.type, [x], emit, "winograd_input_transform")
+    return te.procedure(result_shape(op, x), x.type, [x], emit, "winograd_input_transform")
 
 
 @legalizes(WinogradOutputTransformOp)
-def winograd_output_transform(op: WinogradOutputTransformOp, x: Tensor) -> PrimFuncOp:
+def winograd_output_transform(op: WinogradOutputTransformOp, x: te.Tensor) -> PrimFuncOp:
     """Legalize to transforms of the columns of tiles, for a row of tiles, then of their rows. Elementwise operators may
     follow in the loops around them."""
     tile, matrix = as_integer(op.tile), Transforms.of(as_integer(op.tile)).result
@@ -56,7 +56,7 @@ def winograd_output_transform(op: WinogradOutputTransformOp, x: Tensor) -> PrimF
     extent = tile + WINDOW - 1
     down, across = tiles_of((height, width), tile)
 
-    def emit(code: Code, out: Tensor) -> None:
+    def emit(code: te.Code, out: te.Tensor) -> None:
         with code.block("output_transform", images, blocks, down) as (n, b, t):
             columns = code.buffer((tile, across, extent, block), x.type, "columns")
             with code.loops(across, extent, block) as (u, j, lane):
@@ -65,7 +65,7 @@ def winograd_output_transform(op: WinogradOutputTransformOp, x: Tensor) -> PrimF
                     code.store(columns, (i, u, j, lane), _combined(matrix[i], parts))
             with code.loop(tile) as i, nullcontext() if height % tile == 0 else code.when(t * tile + i < height):
 
-                def store(u: PrimExpr | int, count: int, lane: PrimExpr) -> None:
+                def store(u: te.PrimExpr | int, count: int, lane: te.PrimExpr) -> None:
                     parts = [columns[i, u, j, lane] for j in range(extent)]
                     for k in range(count):
                         code.store(out, (n, b, t * tile + i, u * tile + k, lane), _combined(matrix[k], parts))
@@ -76,13 +76,13 @@ def winograd_output_transform(op: WinogradOutputTransformOp, x: Tensor) -> PrimF
                     with code.loop(block) as lane:
                         store(width // tile, rest, lane)
 
-    computed = procedure(shape, x.type, [x], emit, "winograd_output_transform")
-    function = emit_prim_func("winograd_output_transform", [x], [computed])
+    computed = te.procedure(shape, x.type, [x], emit, "winograd_output_transform")
+    function = te.emit_prim_func("winograd_output_transform", [x], [computed])
     set_op_pattern(function, OpPattern.OUT_ELEMENTWISE_FUSABLE)
     return function
 
 
-def _combined(row: Array, parts: Sequence[PrimExpr]) -> PrimExpr:
+def _combined(row: Array, parts: Sequence[te.PrimExpr]) -> te.PrimExpr:
     """Return a row of a matrix times the parts of a tile."""
     (first, place), *others = factors_of(row)
     total = _times(parts[place], first)
@@ -91,5 +91,5 @@ def _combined(row: Array, parts: Sequence[PrimExpr]) -> PrimExpr:
     return total
 
 
-def _times(part: PrimExpr, factor: float) -> PrimExpr:
+def _times(part: te.PrimExpr, factor: float) -> te.PrimExpr:
     return part if factor == 1 else part * factor

@@ -52,6 +52,7 @@ _REMOVES = {
     "convert-scf-while-to-cf": "scf.execute_region scf.while",
     "convert-tir-to-scf": "tir",
     "expand-dot4": "tir.dot4",
+    "expand-look-ups": "tir.look_up",
     "legalize-ops": "relex",
     "lower-affine": "affine",
     "lower-call-tir": "relex.alloc_tensor relex.assert relex.call relex.call_dps_packed relex.call_tir relex.constant "

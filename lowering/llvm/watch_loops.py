@@ -8,15 +8,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, 
 from xdsl.ir import Block, Region
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.target.machine import (
-    GOES_ON,
-    HAS_MEMORY,
-    LOOPS_BEGIN,
-    LOOPS_END,
-    MAY_GO_ON,
-    PACKED_PREFIX,
-    REASONS,
-)
+from relex.dialects.target import machine
 from relex.lowering.llvm.c_interface import call, declaration, new_function
 from relex.lowering.llvm.types import MONOTONIC
 from relex.passes.driver.base import RelexPass
@@ -61,38 +53,40 @@ class WatchLoopsPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in op.ops if isinstance(f, llvm.FuncOp)]
         asked = {f.sym_name.data: f for f in functions if f.linkage == _INTERNAL and len(f.body.blocks) == 1}
-        if HAS_MEMORY in asked:
-            properties = {**asked[HAS_MEMORY].properties, "linkage": llvm.LinkageAttr("external")}
-            Rewriter.replace_op(asked[HAS_MEMORY], llvm.FuncOp.create(properties=properties, regions=[Region()]))
-        if GOES_ON not in asked:
+        if machine.HAS_MEMORY in asked:
+            properties = {**asked[machine.HAS_MEMORY].properties, "linkage": llvm.LinkageAttr("external")}
+            Rewriter.replace_op(
+                asked[machine.HAS_MEMORY], llvm.FuncOp.create(properties=properties, regions=[Region()])
+            )
+        if machine.GOES_ON not in asked:
             return
-        _look(asked[GOES_ON], op)
-        for name in (LOOPS_BEGIN, LOOPS_END):
+        _look(asked[machine.GOES_ON], op)
+        for name in (machine.LOOPS_BEGIN, machine.LOOPS_END):
             op.body.block.add_op(new_function(name, _NO_ARGUMENTS, llvm.LinkageAttr("external"), Region()))
         for entry in functions:
             block = entry.body.first_block
-            if not entry.sym_name.data.startswith(PACKED_PREFIX) or block is None or block.first_op is None:
+            if not entry.sym_name.data.startswith(machine.PACKED_PREFIX) or block is None or block.first_op is None:
                 continue
             end = block.last_op
             assert isinstance(end, llvm.ReturnOp)
-            for name, place in ((LOOPS_BEGIN, block.first_op), (LOOPS_END, end)):
+            for name, place in ((machine.LOOPS_BEGIN, block.first_op), (machine.LOOPS_END, end)):
                 Rewriter.insert_op(call(SymbolRefAttr(name), (), llvm.LLVMVoidType()), InsertPoint.before(place))
 
 
 def _look(goes_on: llvm.FuncOp, module: ModuleOp) -> None:
     """Let a function look whether there is a reason to stop, and ask the runtime only then."""
-    question = declaration(MAY_GO_ON, [], i1)
+    question = declaration(machine.MAY_GO_ON, [], i1)
     question.attributes["passthrough"] = ArrayAttr([StringAttr("cold")])
     goes_on.attributes["passthrough"] = ArrayAttr([StringAttr("alwaysinline")])
-    module.body.block.add_ops([llvm.GlobalOp(i32, REASONS, "external"), question])
+    module.body.block.add_ops([llvm.GlobalOp(i32, machine.REASONS, "external"), question])
     entry, yes, ask = Block(), Block(), Block()
-    address = llvm.AddressOfOp(REASONS, llvm.LLVMPointerType())
+    address = llvm.AddressOfOp(machine.REASONS, llvm.LLVMPointerType())
     reasons = llvm.LoadOp(address, i32, 4, MONOTONIC)
     none = llvm.ConstantOp(IntegerAttr(0, i32), i32)
     is_quiet = llvm.ICmpOp(reasons.dereferenced_value, none.result, IntegerAttr(0, 64))
     entry.add_ops([address, reasons, none, is_quiet, llvm.CondBrOp(is_quiet.res, yes, (), ask, ())])
     yes.add_op(llvm.ReturnOp(is_quiet.res))
-    answer = call(SymbolRefAttr(MAY_GO_ON), (), i1)
+    answer = call(SymbolRefAttr(machine.MAY_GO_ON), (), i1)
     ask.add_ops([answer, llvm.ReturnOp(answer.results[0])])
     body = Region([entry, yes, ask])
     goes_on.detach_region(goes_on.body)

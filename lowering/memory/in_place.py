@@ -13,6 +13,7 @@ from xdsl.rewriter import Rewriter
 
 from relex.dialects.function_arguments import DIMS_ATTR, PASSED_ATTR, SIGNATURE_ATTR, argument_attr, overwritten
 from relex.dialects.names import Names
+from relex.dialects.op_edits import replace_by
 from relex.dialects.relex.calls import resolve
 from relex.dialects.symbols import erase_unused
 from relex.dialects.tir import BlockOp, CallLoopsOp, ForOp, PrimFuncOp
@@ -123,8 +124,7 @@ class _Function:
                 if self._fits(call, old, new) and (variant := self._variants.of(callee, source, target)) is not None:
                     arguments = [argument for i, argument in enumerate(call.arguments) if i != source]
                     better = CallLoopsOp(variant.sym_name.data, arguments)
-                    better.location = call.location
-                    Rewriter.replace_op(call, better)
+                    replace_by(call, better)
                     self._merge(old, new)
                     return better
         return None

@@ -10,6 +10,7 @@ from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from relex.dialects.op_edits import replace_by, terminator_of, with_types
 from relex.dialects.symbols import resolve
 from relex.dialects.tir import CallLoopsOp, PrimFuncOp
 
@@ -63,9 +64,7 @@ def _pair(loop: scf.ForOp | scf.WhileOp, number: int) -> _Pair | None:
         second = loop.results[number + 1]
     else:
         before, after = loop.before_region.block, loop.after_region.block
-        test = before.last_op
-        assert test is not None
-        passed = [*test.operands[1:]]
+        passed = [*terminator_of(before).operands[1:]]
         own = before.args[number : number + 2]
         if any(passed.count(argument) != 1 for argument in own):
             return None
@@ -142,9 +141,8 @@ def _edit(pair: _Pair, variant_of: FindVariant) -> Callable[[], None] | None:
         return None
 
     def work_in_place() -> None:
-        new = CallLoopsOp(variant.sym_name.data, [value for i, value in enumerate(arguments) if i != source])
-        new.location = writer.location
-        Rewriter.replace_op(writer, new)
+        kept = [value for i, value in enumerate(arguments) if i != source]
+        replace_by(writer, CallLoopsOp(variant.sym_name.data, kept))
 
     return work_in_place
 
@@ -182,8 +180,7 @@ def _merge(loop: scf.ForOp | scf.WhileOp, pair: _Pair) -> None:
     buffer, unused = _arguments(loop)[pair.number : pair.number + 2]
     carried = [value for _, first, second in pair.places for value in (first, second)]
     for region in loop.regions:
-        end = region.block.last_op
-        assert end is not None
+        end = terminator_of(region.block)
         if isinstance(end, scf.ConditionOp):
             positions = [i for i, value in enumerate(end.operands) if value in carried]
         else:
@@ -199,16 +196,7 @@ def _merge(loop: scf.ForOp | scf.WhileOp, pair: _Pair) -> None:
         value.block.erase_arg(value)
     shift = len(loop.operands) - len(_arguments(loop))
     operands = [value for i, value in enumerate(loop.operands) if i - shift not in (pair.number, pair.number + 1)]
-    kept = [result for i, result in enumerate(loop.results) if i not in gone]
-    regions = [loop.detach_region(region) for region in [*loop.regions]]
-    new = type(loop).create(
-        operands=operands,
-        result_types=[result.type for result in kept],
-        properties=loop.properties,
-        attributes=loop.attributes,
-        regions=regions,
-    )
-    new.location = loop.location
+    new = with_types(loop, operands, [result.type for i, result in enumerate(loop.results) if i not in gone])
     given = iter(new.results)
     Rewriter.replace_op(loop, new, [buffer if i in gone else next(given) for i in range(len(loop.results))])
     for use in [*unused.uses]:

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects.sizes import Size, Sizes, names_in, parse_index, substitute
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.attributes import FunctionSizes, sizes_in_type
+from relex.dialects.sizes.function_analysis import FunctionAnalysis
 from relex.dialects.sizes.limits import bytes_of
 from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir.accesses import is_pure
@@ -22,7 +23,7 @@ class BufferSizes:
     """The sizes of buffers in a function, as far as they follow from the sizes of its arguments."""
 
     def __init__(self, function: func.FuncOp):
-        analysis = SizeAnalysis(function, sizes_at_entry)
+        analysis = FunctionAnalysis(function, sizes_at_entry)
         self.of_function: FunctionSizes = analysis.run(body=False)
         # Loops may be branches between blocks by now; what is known of a value holds wherever it is used.
         for op in (op for block in function.body.blocks for op in block.ops):

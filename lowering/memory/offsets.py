@@ -21,7 +21,7 @@ class LiveRange:
     last: int
     size: int
 
-    def meets(self, other: LiveRange) -> bool:
+    def overlaps(self, other: LiveRange) -> bool:
         """Return whether both are live at some position."""
         return self.first <= other.last and other.first <= self.last
 
@@ -112,7 +112,7 @@ def below(
     """Return the intervals directly below one that they overlap in time, with no other in between that overlaps
     both. `near` are the `meetings` of all."""
     lower = [i for i in near[index] if offsets[i] < offsets[index]]
-    return [i for i in lower if not any(offsets[i] < offsets[j] and intervals[i].meets(intervals[j]) for j in lower)]
+    return [i for i in lower if not any(offsets[i] < offsets[j] and intervals[i].overlaps(intervals[j]) for j in lower)]
 
 
 class Nodes(NamedTuple):

@@ -13,6 +13,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import BlockInsertPoint, Rewriter
 from xdsl.transforms.convert_scf_to_cf import ConvertScfToCf, IfLowering, SwitchLowering
 
+from relex.dialects.op_edits import terminator_of
 from relex.dialects.upstream.attributes import integer_attr
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION
 from relex.dialects.walks import walk
@@ -66,8 +67,7 @@ def _lower_for(op: scf.ForOp, rewriter: PatternRewriter) -> None:
     assert head.first_op is not None
     end, body = start.split_before(op), head.split_before(head.first_op)
     latch = body if latch is head else latch
-    leave = latch.last_op
-    assert leave is not None
+    leave = terminator_of(latch)
     op.body.move_blocks_before(end)
     counter, *carried = head.args
     at = op.location

@@ -10,10 +10,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, StringA
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.failures import FOUND_INDEX, declaration
+from relex.dialects.op_edits import with_types
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion.driver import Conversion
-from relex.lowering.support.destinations import is_tensor, with_types
+from relex.lowering.support.destinations import is_tensor
 
 
 def convert_regions(op: scf.IfOp | scf.IndexSwitchOp | scf.ForOp | scf.WhileOp, conversion: Conversion) -> None:

@@ -15,26 +15,26 @@ from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import SizedType, without_names
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Sizes, name_of_size
 from relex.dialects.tir import PrimFuncOp
+from relex.lowering import te
 from relex.lowering.legalizations.legalization_table import CountAndFill, apply_fill, plain_size
-from relex.lowering.te import Tensor, placeholder
 from relex.passes.rewriting.size_values import SizeValues
 
-Emit = Callable[[str, Sequence[Tensor], Sequence[Tensor]], PrimFuncOp]
+Emit = Callable[[str, Sequence[te.Tensor], Sequence[te.Tensor]], PrimFuncOp]
 """Emits a loop function of a name, with inputs and outputs."""
 
 
 def loops_of_parts(
-    op: Operator, part: CountAndFill, inputs: Sequence[Tensor], emit: Emit
+    op: Operator, part: CountAndFill, inputs: Sequence[te.Tensor], emit: Emit
 ) -> tuple[PrimFuncOp, PrimFuncOp]:
     """Return the two loop functions of an operator."""
     name = op.name.rpartition(".")[2]
-    kept = [placeholder(f"{name}_{tensor.name}", tensor.shape, tensor.type) for tensor in part.kept]
+    kept = [te.placeholder(f"{name}_{tensor.name}", tensor.shape, tensor.type) for tensor in part.kept]
     counting = emit(f"{name}_count", inputs, [*part.counts.values(), *part.kept])
     return counting, emit(name, [*inputs, *kept], apply_fill(part, op, inputs, kept))
 
 
 def calls_of_parts(
-    op: Operator, part: CountAndFill, inputs: Sequence[Tensor], names: Sequence[str]
+    op: Operator, part: CountAndFill, inputs: Sequence[te.Tensor], names: Sequence[str]
 ) -> tuple[list[Operation], Sequence[SSAValue]]:
     """Return the ops that compute the results of an operator by its two loop functions, and the results.
 
@@ -77,6 +77,6 @@ def calls_of_parts(
     return [*ops, fill], fill.results
 
 
-def _late_shape(op: Operator, inputs: Sequence[Tensor]) -> Sizes:
+def _late_shape(op: Operator, inputs: Sequence[te.Tensor]) -> Sizes:
     results = op.infer_results([SizedType(t.type, t.shape) for t in inputs], op.properties)
     return tuple(plain_size(size) for result in results for size in result.get_shape())

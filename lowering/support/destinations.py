@@ -15,10 +15,11 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
 from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.tensor import FromElementsOp, InsertSliceOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.function_arguments import RESULT_ATTR
+from relex.dialects.op_edits import terminator_of, with_types
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
@@ -87,19 +88,6 @@ def destination_of(result: SSAValue) -> SSAValue | None:
     return None
 
 
-def with_types(op: Operation, operands: Sequence[SSAValue], results: Sequence[Attribute]) -> Operation:
-    """Return a copy of an op with other operands and result types, to which its regions are moved."""
-    regions = [op.detach_region(region) for region in [*op.regions]]
-    return type(op).create(
-        operands=operands,
-        result_types=results,
-        properties=op.properties,
-        attributes=op.attributes,
-        successors=op.successors,
-        regions=regions,
-    )
-
-
 class _Rewriting:
     """The rewriting of one op."""
 
@@ -115,7 +103,7 @@ class _Rewriting:
         placed = [i for i, result in enumerate(op.results) if is_tensor(result) and result not in self._own]
         places = {i: self._allocate(op.results[i]) for i in placed}
         for region in op.regions:
-            end = _end(region.block)
+            end = terminator_of(region.block)
             for i, place in places.items():
                 self._write(end.operands[i], place, end)
             self._pass_on(end, 0, op.results)
@@ -126,7 +114,7 @@ class _Rewriting:
 
     def counted(self, op: scf.ForOp) -> None:
         """Give each tensor that an `scf.for` carries two places."""
-        block, end = op.body.block, _end(op.body.block)
+        block, end = op.body.block, terminator_of(op.body.block)
         _, *carried = block.args
         self._note_own((*carried, *op.results))
         self._pass_on(end, 0, carried)
@@ -149,7 +137,7 @@ class _Rewriting:
     def conditional(self, op: scf.WhileOp) -> None:
         """Give each tensor that an `scf.while` carries two places, and further ones to what its condition passes on."""
         before, after = op.before_region.block, op.after_region.block
-        test, end = _end(before), _end(after)
+        test, end = terminator_of(before), terminator_of(after)
         self._note_own((*before.args, *after.args, *op.results))
         self._pass_on(test, 1, after.args)
         self._pass_on(end, 0, before.args)
@@ -172,6 +160,25 @@ class _Rewriting:
             else:
                 homes.append(self._home(value, argument, result, homes, pairs, yielded))
         passed = [*pairs, *pairs.values(), *numbers]
+        counterparts = self._take_in(after, test, passed, homes)
+        following: list[SSAValue] = []
+        arguments = (argument for argument in before.args if argument not in pairs.values())
+        for argument, value in zip(arguments, [*end.operands], strict=True):
+            if argument in pairs:
+                places = counterparts[argument], counterparts[pairs[argument]]
+                following += places if value is places[0] else self._exchanged(value, *places, end)
+            else:
+                following.append(value)
+        end.operands = following
+        new = self._replaced(operands, passed)
+        results = dict[SSAValue, SSAValue](zip(passed, new.results, strict=True))
+        self._finish(new, [results.get(home, home) for home in homes])
+
+    def _take_in(
+        self, after: Block, test: Operation, passed: Sequence[SSAValue], homes: Sequence[SSAValue]
+    ) -> dict[SSAValue, SSAValue]:
+        """Let a condition pass on other values, and the block after it use the places that its tensors are in. Returns
+        the arguments of the block for these values."""
         for old in [*after.args]:
             old.name_hint = old.name_hint or test.operands[1 + old.index].name_hint
         inner = [after.insert_arg(value.type, len(after.args)) for value in passed]
@@ -186,18 +193,7 @@ class _Rewriting:
         for old in reversed(after.args[: len(homes)]):
             after.erase_arg(old)
         test.operands = [test.operands[0], *passed]
-        following: list[SSAValue] = []
-        arguments = (argument for argument in before.args if argument not in pairs.values())
-        for argument, value in zip(arguments, [*end.operands], strict=True):
-            if argument in pairs:
-                places = counterparts[argument], counterparts[pairs[argument]]
-                following += places if value is places[0] else self._exchanged(value, *places, end)
-            else:
-                following.append(value)
-        end.operands = following
-        new = self._replaced(operands, passed)
-        results = dict[SSAValue, SSAValue](zip(passed, new.results, strict=True))
-        self._finish(new, [results.get(home, home) for home in homes])
+        return counterparts
 
     def _home(
         self,
@@ -216,7 +212,7 @@ class _Rewriting:
         home = next((second for second in free if second not in homes), None) or self._allocate(result)
         test = argument.owner.parent_op()
         assert isinstance(test, scf.WhileOp)
-        self._write(value, home, _end(test.before_region.block))
+        self._write(value, home, terminator_of(test.before_region.block))
         return home
 
     def _note_own(self, values: Sequence[SSAValue]) -> None:
@@ -302,10 +298,3 @@ class _Rewriting:
             self._sizes.take_over(value, old)
             self._keep_sizes(value, old)
         Rewriter.replace_op(self._op, [], values)
-
-
-def _end(block: Block) -> Operation:
-    """Return the terminator of a block."""
-    end = block.last_op
-    assert end is not None
-    return end

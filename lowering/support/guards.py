@@ -17,15 +17,7 @@ from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import BlockOp, ForOp, LoopKind, loops_around
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.walks import reachable
-from relex.passes.analysis.loop_tree import (
-    comparison_of,
-    conjuncts_of,
-    function_of,
-    guard_of,
-    is_scalar,
-    may_trap,
-    only_step,
-)
+from relex.passes.analysis import loop_tree
 
 
 @dataclass(frozen=True)
@@ -56,11 +48,11 @@ def hoisted_conditions(blocks: Iterable[BlockOp]) -> HoistedConditions:
     rest: dict[scf.IfOp, list[SSAValue]] = {}
     unused: set[Operation] = set()
     for block in blocks:
-        guard = guard_of(block)
+        guard = loop_tree.guard_of(block)
         if guard is None or guard.results or guard.false_region.blocks or block.init is not None:
             continue
         kept: list[SSAValue] = []
-        for condition in (conditions := conjuncts_of(guard.cond)):
+        for condition in (conditions := loop_tree.conjuncts_of(guard.cond)):
             loop = _place(condition, guard)
             if loop is None:
                 kept.append(condition)
@@ -88,8 +80,8 @@ def _unused(guard: scf.IfOp, kept: Sequence[SSAValue]) -> set[Operation]:
 def _limit(outer: Operation | None, loop: ForOp, condition: SSAValue, bounds: dict[ForOp, tuple[Index, Index]]) -> bool:
     """Leave out the iterations of an outer loop, which holds only a loop, for which a condition does not hold.
     Return False if that is not how it depends on the loop."""
-    comparison = comparison_of(condition)
-    if not isinstance(outer, ForOp) or outer.kind.data is not LoopKind.SERIAL or only_step(outer) is not loop:
+    comparison = loop_tree.comparison_of(condition)
+    if not isinstance(outer, ForOp) or outer.kind.data is not LoopKind.SERIAL or loop_tree.only_step(outer) is not loop:
         return False
     if comparison is None:
         return False
@@ -108,12 +100,16 @@ def _limit(outer: Operation | None, loop: ForOp, condition: SSAValue, bounds: di
 
 def _place(condition: SSAValue, guard: scf.IfOp) -> ForOp | None:
     """Return the outermost loop around a guard that a condition may be tested before; None if there is none."""
-    if not all(is_scalar(op) and not may_trap(op) for op in _computing(condition, guard)):
+    if not all(loop_tree.is_scalar(op) and not loop_tree.may_trap(op) for op in _computing(condition, guard)):
         return None
-    used = variables_in(condition, function_of(guard))
+    used = variables_in(condition, loop_tree.function_of(guard))
     found: ForOp | None = None
     for loop in loops_around(guard):
-        if only_step(loop) is not (found or guard) or loop.variable in used or loop.kind.data is LoopKind.PARALLEL:
+        if (
+            loop_tree.only_step(loop) is not (found or guard)
+            or loop.variable in used
+            or loop.kind.data is LoopKind.PARALLEL
+        ):
             break
         found = loop
     return found

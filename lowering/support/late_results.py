@@ -28,9 +28,9 @@ from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_SIZE, size_declaration
 from relex.dialects.function_arguments import RESULT_ATTR, result_attrs
-from relex.dialects.relex import AllocTensorOp
+from relex.dialects.relex import AllocTensorOp, CallOp
 from relex.dialects.sizes.attributes import has_unknown
-from relex.dialects.symbols import is_private, symbol_of
+from relex.dialects.symbols import erase_unused, is_private, resolve, symbol_of
 from relex.dialects.target.machine import HAS_MEMORY
 from relex.dialects.tir import CallLoopsOp
 from relex.dialects.upstream.hints import isa
@@ -191,3 +191,47 @@ def _write(value: SSAValue, number: int, end: func.ReturnOp, sizes: SizesOfResul
     for op, before in ((alloc, at), (write, end)):
         op.location = end.location
         Rewriter.insert_op(op, InsertPoint.before(before))
+
+
+def inline_late_calls(module: ModuleOp, sizes: SizesOfResults) -> bool:
+    """Replace each call of a function that returns a tensor of late size by the ops of the function, which is gone if
+    it is private. Returns whether anything changed.
+
+    ```mlir
+    %y = func.call @f(%x) : (tensor<?xf32>) -> tensor<?x1xi64>
+    func.func private @f(%x: tensor<?xf32>) -> tensor<?x1xi64> {
+      %p = relex.call_tir @nonzero(%x) sizes(%n) : (tensor<?xf32>) -> tensor<?x1xi64>
+      func.return %p : tensor<?x1xi64>
+    }
+    // becomes
+    %p = relex.call_tir @nonzero(%x) sizes(%n) : (tensor<?xf32>) -> tensor<?x1xi64>
+    ```
+    """
+    late = [f for f in module.ops if isinstance(f, func.FuncOp) and _returns_late(f, sizes)]
+    private = [f for f in late if is_private(f)]
+    is_changed = bool(private)
+    while calls := [op for op in walk_of(module, CallOp, func.CallOp) if _callee(op) in late]:
+        is_changed = True
+        for call in calls:
+            _inline(call, _callee(call))
+    if private:
+        erase_unused(module, module.ops)  # With them goes what only they call.
+    return is_changed
+
+
+def _callee(call: CallOp | func.CallOp) -> func.FuncOp:
+    return resolve(call, call.callee, func.FuncOp)
+
+
+def _returns_late(function: func.FuncOp, sizes: SizesOfResults) -> bool:
+    end = function.body.blocks[-1].last_op if len(function.body.blocks) == 1 else None
+    return isinstance(end, func.ReturnOp) and any(map(sizes.is_late, end.arguments))
+
+
+def _inline(call: CallOp | func.CallOp, callee: func.FuncOp) -> None:
+    block = callee.body.clone().block
+    end = block.last_op
+    assert isinstance(end, func.ReturnOp)
+    Rewriter.inline_block(block, InsertPoint.before(call), call.arguments)
+    Rewriter.replace_op(call, [], [*end.arguments])
+    Rewriter.erase_op(end)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, cf, func, scf
 from xdsl.dialects.builtin import (
     FunctionType,
@@ -14,9 +13,10 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Block, Operation, Region
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail
+from relex.dialects.op_edits import insert_before, terminator_of
 from relex.dialects.symbols import symbol_of
 from relex.dialects.target.machine import GOES_ON, STOPPED
 from relex.dialects.upstream.hints import isa
@@ -31,12 +31,10 @@ def check_loops(module: ModuleOp) -> None:
     for loop in loops:
         if isinstance(loop, scf.ForOp):
             _check_step(loop)
-        end = loop.regions[-1].block.last_op
-        assert end is not None
-        builder = Builder(InsertPoint.before(end))
-        goes_on = builder.insert(func.CallOp(GOES_ON, [], [i1]))
-        check = builder.insert(cf.AssertOp(goes_on.results[0], StringAttr(STOPPED)))
+        goes_on = func.CallOp(GOES_ON, [], [i1])
+        check = cf.AssertOp(goes_on.results[0], StringAttr(STOPPED))
         goes_on.location = check.location = loop.location
+        Rewriter.insert_op([goes_on, check], InsertPoint.before(terminator_of(loop.regions[-1].block)))
     if loops:
         if (other := next((op for op in module.ops if symbol_of(op) == GOES_ON), None)) is not None:
             fail(other, f"expected no function named '{GOES_ON}' beside loops, which call another one of that name")
@@ -48,12 +46,9 @@ def _check_step(loop: scf.ForOp) -> None:
     assert isa(kind, IndexType | IntegerType)
     if isinstance(step, arith.ConstantOp) and isa(step.value, IntegerAttr) and step.value.value.data > 0:
         return
-    builder = Builder(InsertPoint.before(loop))
-    zero = builder.insert(arith.ConstantOp(IntegerAttr(0, kind)))
-    holds = builder.insert(arith.CmpiOp(loop.step, zero, "sgt"))
-    check = builder.insert(cf.AssertOp(holds.result, StringAttr("expected a step of 1 or more")))
-    for op in (zero, holds, check):
-        op.location = loop.location
+    zero = arith.ConstantOp(IntegerAttr(0, kind))
+    holds = arith.CmpiOp(loop.step, zero, "sgt")
+    insert_before(loop, zero, holds, cf.AssertOp(holds.result, StringAttr("expected a step of 1 or more")))
 
 
 def _yes() -> Operation:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from xdsl.dialects import func, memref, scf
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.op_edits import insert_before, terminator_of
 from relex.dialects.walks import reachable, walk_of
 from relex.lowering.memory.lifetimes import ENDS, aliases_by
 from relex.lowering.support.destinations import MOVED_ATTR
@@ -41,12 +41,9 @@ def free_passed_on(function: func.FuncOp) -> None:
             del taken[alloc.memref]
     for value in taken:
         block = value.owner if isinstance(value.owner, Block) else value.owner.parent
-        end = None if block is None else block.last_op
-        assert end is not None
-        if value not in end.operands:
-            dealloc = memref.DeallocOp.get(value)
-            dealloc.location = end.location
-            Rewriter.insert_op(dealloc, InsertPoint.before(end))
+        assert block is not None
+        if value not in (end := terminator_of(block)).operands:
+            insert_before(end, memref.DeallocOp.get(value))
 
 
 def _takers(value: SSAValue) -> Iterator[SSAValue]:

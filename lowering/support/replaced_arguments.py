@@ -8,9 +8,10 @@ from xdsl.dialects import func, tensor
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from relex.dialects.function_arguments import INOUT_ATTR, replacements, set_argument_attr
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex import AllocTensorOp
 from relex.dialects.symbols import resolve
 from relex.dialects.upstream.hints import isa
@@ -82,28 +83,23 @@ def _origin(value: SSAValue) -> SSAValue:
 def _copied(value: SSAValue, before: Operation, sizes: SizesOfResults) -> SSAValue:
     """Return new memory that holds a tensor."""
     assert isa(value.type, TensorType)
-    alloc = AllocTensorOp(value.type, sizes.of(value))
-    alloc.location = before.location
-    Rewriter.insert_op(alloc, InsertPoint.before(before))
+    alloc = insert_before(before, AllocTensorOp(value.type, sizes.of(value)))
     sizes.take_over(alloc.result, value)
     _write(value, alloc.result, before)
     return alloc.result
 
 
 def _write(value: SSAValue, place: SSAValue, before: Operation) -> None:
-    write = MaterializeInDestinationOp.create(operands=[value, place], result_types=[value.type])
-    write.location = before.location
-    Rewriter.insert_op(write, InsertPoint.before(before))
+    insert_before(before, MaterializeInDestinationOp.create(operands=[value, place], result_types=[value.type]))
 
 
 def _pass_copies(call: func.CallOp, replaced: Mapping[int, int], sizes: SizesOfResults) -> None:
     """Let a call take copies of the arguments that it writes: they are its results."""
     arguments = [_copied(v, call, sizes) if i in replaced else v for i, v in enumerate(call.arguments)]
     kept = [result for i, result in enumerate(call.results) if i not in replaced.values()]
-    new = func.CallOp(call.callee, arguments, [result.type for result in kept])
-    new.location = call.location
+    new = insert_before(call, func.CallOp(call.callee, arguments, [result.type for result in kept]))
     results = dict[SSAValue, SSAValue](zip(kept, new.results, strict=True))
     results |= {call.results[number]: arguments[i] for i, number in replaced.items()}
     for old, value in results.items():
         sizes.take_over(value, old)
-    Rewriter.replace_op(call, new, [results[result] for result in call.results])
+    Rewriter.replace_op(call, [], [results[result] for result in call.results])

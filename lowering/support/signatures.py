@@ -39,6 +39,7 @@ from relex.dialects.signature import Signature, TensorSpec
 from relex.dialects.sizes import MAX_SIZE, Sizes, names_in
 from relex.dialects.sizes.attributes import stated_requirements
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
+from relex.dialects.symbols import is_public
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.hints import isa
 
@@ -74,7 +75,7 @@ def refusals(module: ModuleOp) -> dict[str, str]:
 
 
 def _refusal(op: func.FuncOp | PrimFuncOp) -> str | None:
-    if op.sym_visibility is not None and op.sym_visibility.data != "public":
+    if not is_public(op):
         return "it is private"
     if not op.body.blocks:
         return "it has no body"

@@ -10,6 +10,7 @@ from relex.lowering.te.expressions import Converted as Converted
 from relex.lowering.te.expressions import Element as Element
 from relex.lowering.te.expressions import Extent as Extent
 from relex.lowering.te.expressions import IfThenElse as IfThenElse
+from relex.lowering.te.expressions import LookedUp as LookedUp
 from relex.lowering.te.expressions import Number as Number
 from relex.lowering.te.expressions import PrimCall as PrimCall
 from relex.lowering.te.expressions import PrimExpr as PrimExpr
@@ -25,6 +26,7 @@ from relex.lowering.te.expressions import equal as equal
 from relex.lowering.te.expressions import highest as highest
 from relex.lowering.te.expressions import if_then_else as if_then_else
 from relex.lowering.te.expressions import is_nan as is_nan
+from relex.lowering.te.expressions import look_up as look_up
 from relex.lowering.te.expressions import lowest as lowest
 from relex.lowering.te.expressions import max as max
 from relex.lowering.te.expressions import maximum as maximum

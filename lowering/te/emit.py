@@ -19,21 +19,8 @@ from relex.dialects.names import Names, name_value
 from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import IndexExpr, Requirement
 from relex.dialects.sizes.attributes import FunctionSizes, annotate
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp
-from relex.lowering.te.expressions import (
-    Axis,
-    Const,
-    Converted,
-    Element,
-    Extent,
-    IfThenElse,
-    PrimCall,
-    PrimExpr,
-    Procedure,
-    Reduce,
-    Reinterpreted,
-    walk,
-)
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, PrimFuncOp, TableLookUpOp
+from relex.lowering.te import expressions
 from relex.lowering.te.scalars import build_constant, build_conversion, build_scalar
 from relex.lowering.te.statements import Code
 from relex.lowering.te.tensors import Tensor
@@ -95,11 +82,11 @@ def _in_order(outputs: Sequence[Tensor]) -> list[Tensor]:
     def visit(tensor: Tensor) -> None:
         if tensor.body is None or tensor in order:
             return
-        for expr in walk(tensor.body):
+        for expr in expressions.walk(tensor.body):
             match expr:
-                case Element(tensor=read):
+                case expressions.Element(tensor=read):
                     visit(read)
-                case Procedure(reads=reads):
+                case expressions.Procedure(reads=reads):
                     for read in reads:
                         visit(read)
                 case _:
@@ -121,20 +108,20 @@ class Stage:
     sizes: SizeValues
     names: Names
     strict: bool
-    values: dict[PrimExpr, SSAValue] = field(default_factory=dict[PrimExpr, SSAValue])
+    values: dict[expressions.PrimExpr, SSAValue] = field(default_factory=dict[expressions.PrimExpr, SSAValue])
     """Values already computed: an expression that is used twice is computed once."""
 
     def emit(self) -> None:
         body = self.tensor.body
         if body is None:
             return
-        if isinstance(body, Procedure):
+        if isinstance(body, expressions.Procedure):
             body.emit(Code(self, self.outer), self.tensor)
             return
-        axes = [*self.tensor.axes, *(body.axes if isinstance(body, Reduce) else ())]
+        axes = [*self.tensor.axes, *(body.axes if isinstance(body, expressions.Reduce) else ())]
         builder = self.open_nest(axes, self.tensor.name)
         indices = [self.values[axis] for axis in self.tensor.axes]
-        if isinstance(body, Reduce):
+        if isinstance(body, expressions.Reduce):
             self._reduce(builder, body, indices)
         else:
             self._store(builder, self.value(builder, body), indices)
@@ -145,7 +132,7 @@ class Stage:
         self.buffers[tensor] = builder.insert(AllocBufferOp(buffer_type(tensor), unknown)).buffer
         name_value(self.buffers[tensor], tensor.name)
 
-    def open_nest(self, axes: Sequence[Axis], name: str) -> Builder:
+    def open_nest(self, axes: Sequence[expressions.Axis], name: str) -> Builder:
         """Open a loop for each axis and a block within them, and return a builder for its body."""
         at = self.outer
         for axis in axes:
@@ -158,18 +145,18 @@ class Stage:
             self.values[axis] = variable
         return Builder(InsertPoint.at_end(block.body.block))
 
-    def open_loop(self, builder: Builder, axis: Axis, count: SSAValue | None = None) -> Builder:
+    def open_loop(self, builder: Builder, axis: expressions.Axis, count: SSAValue | None = None) -> Builder:
         """Open a loop, of all iterations or of some, and return a builder for its body."""
         loop = builder.insert(ForOp(count or self.extent(axis), label=self.names.fresh(axis.name)))
         name_value(loop.variable, axis.name)
         self.values[axis] = loop.variable
         return Builder(InsertPoint.at_end(loop.body.block))
 
-    def extent(self, axis: Axis) -> int | SSAValue:
+    def extent(self, axis: expressions.Axis) -> int | SSAValue:
         """Return the extent of an axis, a number or a value."""
         return self.sizes.emit(axis.extent) if isinstance(axis.extent, IndexExpr) else axis.extent
 
-    def _reduce(self, builder: Builder, reduction: Reduce, indices: Sequence[SSAValue]) -> None:
+    def _reduce(self, builder: Builder, reduction: expressions.Reduce, indices: Sequence[SSAValue]) -> None:
         init = builder.insert(InitOp(Region(Block())))
         at_init = Builder(InsertPoint.at_end(init.body.block))
         self._store(at_init, at_init.insert(build_constant(reduction.identity, reduction.type)).result, indices)
@@ -184,46 +171,52 @@ class Stage:
     def _store(self, builder: Builder, value: SSAValue, indices: Sequence[SSAValue]) -> None:
         builder.insert(memref.StoreOp.get(value, self.buffers[self.tensor], indices))
 
-    def value(self, builder: Builder, expr: PrimExpr, product_flags: FastMathFlagsAttr | None = None) -> SSAValue:
+    def value(
+        self, builder: Builder, expr: expressions.PrimExpr, product_flags: FastMathFlagsAttr | None = None
+    ) -> SSAValue:
         """Return the value of an expression, which is emitted on first use. `product_flags` go on a product that is
         summed, so that it may be contracted to an FMA."""
-        if isinstance(expr, Extent):
+        if isinstance(expr, expressions.Extent):
             return self.sizes.emit(expr.size)
-        if isinstance(expr, Converted) and storage_of(expr.type) == storage_of(expr.value.type):
+        if isinstance(expr, expressions.Converted) and storage_of(expr.type) == storage_of(expr.value.type):
             return self.value(builder, expr.value)
         if expr not in self.values:
             self.values[expr] = builder.insert(self._build(builder, expr, product_flags)).results[0]
         return self.values[expr]
 
-    def _build(self, builder: Builder, expr: PrimExpr, product_flags: FastMathFlagsAttr | None) -> Operation:
+    def _build(
+        self, builder: Builder, expr: expressions.PrimExpr, product_flags: FastMathFlagsAttr | None
+    ) -> Operation:
         """Build the op that computes an expression, after emitting the ops that compute its operands."""
         match expr:
-            case Const(value=value):
+            case expressions.Const(value=value):
                 return build_constant(value, expr.type)
-            case Axis(name=name):
+            case expressions.Axis(name=name):
                 raise ValueError(f"expected '{self.tensor.name}' to use its own axes, found {name}")
-            case Element(tensor=tensor) if tensor not in self.buffers:
+            case expressions.Element(tensor=tensor) if tensor not in self.buffers:
                 raise ValueError(
                     f"expected all that '{self.tensor.name}' reads among the inputs, found no {tensor.name}"
                 )
-            case Element(tensor=tensor, indices=indices):
+            case expressions.Element(tensor=tensor, indices=indices):
                 places = [self.value(builder, index) for index in indices]
                 return memref.LoadOp.get(self.buffers[tensor], places)
-            case PrimCall(function=function, args=args, by_reciprocal=by_reciprocal):
+            case expressions.PrimCall(function=function, args=args, by_reciprocal=by_reciprocal):
                 flags = product_flags if function == "multiply" else None
                 flags = _QUOTIENT_FLAGS if by_reciprocal and not self.strict else flags
                 return build_scalar(function, [self.value(builder, arg) for arg in args], flags, args[-1].type)
-            case Converted(value=value):
+            case expressions.Converted(value=value):
                 return build_conversion(self.value(builder, value), expr.type, value.type)
-            case Reinterpreted(value=value):
+            case expressions.LookedUp(value=value, table=table):
+                return TableLookUpOp(self.value(builder, value), table)
+            case expressions.Reinterpreted(value=value):
                 return BitcastOp(self.value(builder, value), storage_of(expr.type))
-            case IfThenElse(condition=condition, value=value, other=other):
+            case expressions.IfThenElse(condition=condition, value=value, other=other):
                 holds = self.value(builder, condition)
                 return scf.IfOp(holds, [storage_of(expr.type)], self._branch(value), self._branch(other))
             case _:
                 raise ValueError(f"expected an expression of one element, found {type(expr).__name__}")
 
-    def _branch(self, expr: PrimExpr) -> Region:
+    def _branch(self, expr: expressions.PrimExpr) -> Region:
         """Build a region that computes an expression. Values computed in it are not visible outside."""
         block = Block()
         outside = dict(self.values)

@@ -11,12 +11,24 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, Signedness, f16, f32, f64, i1, i8, i64
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
+    Signedness,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i64,
+)
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import SUB_BYTE, integer_limits, is_emulated, is_unsigned, record_of
 from relex.dialects.sizes import IndexExpr, Size
-from relex.dialects.tir import IterKind
+from relex.dialects.tir import IterKind, table_of
 from relex.dialects.walks import reachable
 
 if TYPE_CHECKING:
@@ -138,6 +150,14 @@ class Reinterpreted(PrimExpr):
     """The number of another type of the same width that has the same bits."""
 
     value: PrimExpr
+
+
+@dataclass(frozen=True, eq=False)
+class LookedUp(PrimExpr):
+    """A number in a table, which the lowest bits of an integer count to."""
+
+    value: PrimExpr
+    table: DenseIntOrFPElementsAttr
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,6 +321,11 @@ def bitcast(value: PrimExpr, type: Attribute) -> PrimExpr:
     return value if value.type == type else Reinterpreted(type, value)
 
 
+def look_up(value: PrimExpr, table: Sequence[float], type: Attribute) -> PrimExpr:
+    """Return the number of a type in a table of 16 or 256 that the lowest bits of an integer count to."""
+    return LookedUp(type, value, table_of(table, type))
+
+
 def lowest(type: Attribute) -> float:
     """Return the smallest number of a type."""
     return -inf if isinstance(type, AnyFloat) else integer_limits(type)[0]
@@ -365,7 +390,7 @@ def _parts(expr: PrimExpr) -> Sequence[PrimExpr]:
             return parts
         case IfThenElse(condition=condition, value=value, other=other):
             return condition, value, other
-        case Reduce(body=part) | Converted(value=part) | Reinterpreted(value=part):
+        case Reduce(body=part) | Converted(value=part) | LookedUp(value=part) | Reinterpreted(value=part):
             return (part,)
         case _:
             return ()

@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.table import Table
-from relex.dialects.tir import Dot4Op
+from relex.dialects.tir import Dot4Op, TableLookUpOp
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
@@ -119,6 +119,11 @@ def _compare_integers(op: arith.CmpiOp, values: Sequence[SSAValue], out: LaneEmi
 def _dot4(op: Dot4Op, values: Sequence[SSAValue], out: LaneEmitter) -> SSAValue:
     lhs, rhs = values
     return out.add(Dot4Op(lhs, rhs)).result
+
+
+@SUBSTITUTES.rule(TableLookUpOp)
+def _look_up(op: TableLookUpOp, values: Sequence[SSAValue], out: LaneEmitter) -> SSAValue:
+    return out.add(TableLookUpOp(values[0], op.table)).result
 
 
 @SUBSTITUTES.rule(arith.SelectOp)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, MemRefType, VectorType, i64
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType, IntegerType, MemRefType, VectorType, i1, i64
 from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
 
 from relex.dialects.dtypes import takes_whole_bytes
-from relex.dialects.errors import fail
+from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
-from relex.dialects.tir.accesses import variables_in
+from relex.dialects.tir.accesses import accesses, variables_in
 from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.memref import PrefetchOp
-from relex.lowering.vectors.dependences import check_independent, in_loop
+from relex.dialects.walks import ancestors
 from relex.lowering.vectors.forms import can_widen, on_vectors, select
-from relex.lowering.vectors.lanes import LaneEmitter, Lanes, index_step
+from relex.lowering.vectors.lanes import LaneEmitter, Lanes, in_one_row, index_step
 from relex.lowering.vectors.reduction_updates import ReductionUpdate, reductions
 from relex.lowering.vectors.speculation import has_pairs, is_private, is_safe
+from relex.passes.analysis.dependence import may_conflict
 
 Mask = SSAValue | None
 """The lanes in which an op executes; None for all."""
@@ -64,6 +65,10 @@ class _Widening:
 
     def _of(self, values: Sequence[SSAValue]) -> list[Lanes]:
         return [self._lanes.get(value, Lanes(value)) for value in values]
+
+    def _first(self, value: SSAValue) -> SSAValue:
+        """Return the value of the first lane."""
+        return self._of([value])[0].value
 
     def _set(self, op: Operation, new: Sequence[Lanes]) -> None:
         for old, lanes in zip(op.results, new, strict=True):
@@ -164,6 +169,8 @@ class _Widening:
             choose = _of_pairs if self._takes_pairs_apart and has_pairs(op) else _every_second
             return Lanes(choose(op.memref, places, result, out), None)
         if not _is_contiguous(op.memref, indices):
+            if mask is None and (row := in_one_row(op, self._loop, self._first, out)) is not None:
+                return Lanes(out.add(vector.LoadOp(*row, result)).result, None)
             return out.by_lanes(op, self._of(op.operands), mask)[0]
         if mask is None or is_private(op) or is_safe(op):
             return Lanes(out.add(vector.LoadOp(op.memref, places, result)).result, None)
@@ -178,8 +185,14 @@ class _Widening:
                 "expected a place for each iteration of a vectorized loop, or a sum and the like over them, "
                 "found a store of all of them to one",
             )
+        if _is_contiguous(op.memref, indices, step=2) and _has_masks(op.value.type):
+            _store_every_second(out.as_vector(value), op.memref, [index.value for index in indices], mask, out)
+            return
         if not _is_contiguous(op.memref, indices):
-            out.by_lanes(op, self._of(op.operands), mask)
+            if mask is None and (row := in_one_row(op, self._loop, self._first, out)) is not None:
+                out.add(vector.StoreOp(out.as_vector(value), *row))
+            else:
+                out.by_lanes(op, self._of(op.operands), mask)
             return
         places = [index.value for index in indices]
         source = out.as_vector(value)
@@ -307,6 +320,35 @@ def _of_pairs(
     return out.add(arith.SelectOp(is_odd, chosen(1), chosen(0))).result
 
 
+def _has_masks(element: Attribute) -> bool:
+    """Return whether processors with vectors of 256 bits store only some elements of a type."""
+    return isinstance(element, AnyFloat | IntegerType) and element.bitwidth in (32, 64)
+
+
+def _store_every_second(
+    source: SSAValue, buffer: SSAValue, places: Sequence[SSAValue], mask: Mask, out: LaneEmitter
+) -> None:
+    """Store to every second element by two stores, which leave out the elements between them. LLVM takes seconds for
+    tiles that are stored element by element."""
+    *outer, first = places
+    lanes = out.length
+    enabled = out.number(1, out.vector_of(i1)) if mask is None else mask
+    none = out.number(0, enabled.type)
+    for start in (0, lanes) if lanes > 1 else (0,):
+        covered = range(start, start + lanes)
+        wide = _shuffled(source, source, [element // 2 for element in covered], out)
+        kept = _shuffled(enabled, none, [lanes if element % 2 else element // 2 for element in covered], out)
+        place = first if start == 0 else out.add(arith.AddiOp(first, out.index(start))).result
+        out.add(vector.MaskedStoreOp(buffer, [*outer, place], kept, wide))
+
+
+def _shuffled(first: SSAValue, second: SSAValue, chosen: Sequence[int], out: LaneEmitter) -> SSAValue:
+    """Return elements of two vectors, as many as one has."""
+    assert isa(first.type, VectorType)
+    elements = DenseArrayBase.from_list(i64, chosen)
+    return out.add(vector.ShuffleOp(first, second, elements, result_type=first.type)).result
+
+
 def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes], step: int = 1) -> bool:
     """Return whether the lanes access consecutive elements, or those `step` apart in a row."""
     kind = buffer.type
@@ -315,3 +357,29 @@ def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes], step: int = 1) ->
     *outer, last = indices
     in_row = strides is not None and strides[-1] == 1
     return takes_whole_bytes(kind.element_type) and in_row and last.step == step and all(index.same for index in outer)
+
+
+def check_independent(loop: scf.ForOp, found: Iterable[ReductionUpdate]) -> None:
+    """Fail at a store to an element that another iteration may access. Different buffers are assumed not to alias."""
+    variable, scope = loop.body.block.args[0], loop.parent_op()
+    assert scope is not None
+    read_by: dict[Operation, Operation] = {r.store: r.load for r in found}
+    written = {access.buffer for access in accesses(loop) if access.is_write}
+    everything = [access for access in accesses(loop) if access.buffer in written]
+    for store in (access for access in everything if access.is_write):
+        for other in (access for access in everything if access.buffer is store.buffer):
+            if other.op is read_by.get(store.op):
+                continue
+            if other is store and (store.op in read_by or not in_loop(store.op, loop)):
+                continue  # The lanes of one store keep their order.
+            if may_conflict(store, other, scope, [(variable, variable)]):
+                fail(
+                    store.op,
+                    f"expected iterations of {name_of(variable)} that do not depend on each other, "
+                    f"found another access to {name_of(store.buffer)} that may conflict with this one",
+                )
+
+
+def in_loop(op: Operation, scope: scf.ForOp) -> bool:
+    """Return whether another loop is between an op and the loop `scope`."""
+    return next((around for around in ancestors(op) if isinstance(around, scf.ForOp)), scope) is not scope

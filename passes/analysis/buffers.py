@@ -62,6 +62,13 @@ def accesses_in(func: PrimFuncOp, buffer: SSAValue) -> Iterator[Access]:
             yield from block_accesses(block, buffer)
 
 
+def only_reader(block: BlockOp) -> BlockOp | None:
+    """Return the only consumer of a block's results, if they are used nowhere else."""
+    (buffer,) = buffers_written(block)
+    readers = {access.block for access in accesses_in(function_of(block), buffer)} - {block}
+    return readers.pop() if isinstance(buffer.owner, AllocBufferOp) and len(readers) == 1 else None
+
+
 def outermost_block(op: Operation) -> BlockOp | None:
     """Return the outermost block that an op is in, or is; None if there is none."""
     blocks = [scope for scope in (op, *ancestors(op)) if type(scope) is BlockOp]

@@ -96,7 +96,7 @@ def may_conflict(a: Access, b: Access, scope: Operation | None = None, apart: Pa
         return may_alias(a.buffer, b.buffer, function_of(a.op))
     if scope is None:
         pairs = zip(a.indices, b.indices, strict=True)
-        return all(span_of(index_of(i)).meets(span_of(index_of(j))) for i, j in pairs)
+        return all(span_of(index_of(i)).overlaps(span_of(index_of(j))) for i, j in pairs)
     return Meeting(a, b, lifetime(a.buffer, scope), apart or ()).may_happen(apart)
 
 

@@ -6,10 +6,10 @@ from xdsl.dialects.builtin import MemRefType, i8
 from xdsl.ir import SSAValue
 
 from relex.dialects.errors import PassError, fail
-from relex.dialects.tir import AllocBufferOp, BlockOp
+from relex.dialects.tir import BlockOp
 from relex.dialects.upstream.hints import isa
-from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written
-from relex.passes.analysis.loop_tree import function_of, is_reduction, name_of_block
+from relex.passes.analysis.buffers import buffers_read, only_reader
+from relex.passes.analysis.loop_tree import is_reduction, name_of_block
 
 
 def bytes_of_weights(block: BlockOp) -> SSAValue:
@@ -31,11 +31,7 @@ def scaling_block(block: BlockOp) -> BlockOp:
     """Return the only reader of what a block computes from weights in bytes, which reads bytes, too: scales. Fail if
     there is none."""
     bytes_of_weights(block)
-    (buffer,) = buffers_written(block)
-    readers = {access.block for access in accesses_in(function_of(block), buffer)} - {block}
-    if not isinstance(buffer.owner, AllocBufferOp) or len(readers) != 1:
-        fail(block, f"expected one block that reads what {name_of_block(block)} computes")
-    (reader,) = readers
+    reader = only_reader(block) or fail(block, f"expected one block that reads what {name_of_block(block)} computes")
     bytes_of_weights(reader)
     return reader
 

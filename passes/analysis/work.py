@@ -12,7 +12,7 @@ from xdsl.ir import Block, Dialect, Operation, SSAValue
 
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.sizes import Sizes, evaluate
-from relex.dialects.sizes.analysis import SizeAnalysis
+from relex.dialects.sizes.function_analysis import FunctionAnalysis
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.tir import BlockOp, CallLoopsOp, ForOp, InitOp, IterKind, PrimFuncOp
 from relex.dialects.upstream.hints import isa
@@ -54,7 +54,7 @@ class _Counter:
     """Counts the operations and accesses of a function."""
 
     def __init__(self, function: PrimFuncOp, arguments: Sequence[Sequence[int]]):
-        analysis = SizeAnalysis(function, ModuleSizes().of)
+        analysis = FunctionAnalysis(function, ModuleSizes().of)
         sources = analysis.run().sources
         self._values = {name: arguments[i][dimension] for name, (i, dimension) in sources.items()}
         self._sizes: Mapping[SSAValue, Sizes] = analysis.sizes_by_value()

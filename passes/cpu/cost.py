@@ -377,7 +377,7 @@ MIN_SHARES_INSIDE = 8
 """Cycles of a nest from which on it is shared in each iteration of loops around it, in multiples of
 `MIN_CYCLES_TO_SHARE`."""
 
-MIN_SHARES_INSIDE_OPEN = 32
+MIN_SHARES_INSIDE_DYNAMIC = 32
 """The same, if it is only known at run time how many iterations these loops have: they may be many."""
 
 FEW_PARTS = 8

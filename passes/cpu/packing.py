@@ -14,7 +14,7 @@ from relex.dialects.tir import BlockOp, ForOp
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.cpu import cost
-from relex.passes.cpu.cache_sets import lines_in_a_set
+from relex.passes.cpu.caches import lines_in_a_set
 from relex.passes.cpu.reduction_axes import ReductionAxes
 from relex.passes.cpu.reduction_nest import count, element_written, named
 from relex.passes.cpu.register_tiles import Tile

@@ -22,7 +22,7 @@ from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.constant_inputs import is_constant_input
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.cache_sets import lines_in_a_set
+from relex.passes.cpu.caches import lines_in_a_set
 from relex.passes.cpu.reduction_nest import ReductionNest, bytes_of, check_at_least, count, is_side_by_side, uses
 from relex.passes.cpu.register_tiles import Tile, best_tile
 

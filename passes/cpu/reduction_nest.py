@@ -15,20 +15,10 @@ from relex.dialects.index.expr import Index, depends_on, terms_of
 from relex.dialects.tir import BlockOp, ForOp, IterKind
 from relex.dialects.tir.accesses import Access, Element
 from relex.dialects.upstream.hints import isa
+from relex.passes.analysis import loop_tree
 from relex.passes.analysis.buffers import buffers_written, statement_of
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.kept import once
-from relex.passes.analysis.loop_tree import (
-    check_nested,
-    check_serial,
-    function_of,
-    guard_of,
-    is_reduction,
-    label_of,
-    loops_of,
-    name_of_block,
-    variables_of_kind,
-)
 from relex.passes.cpu import cost
 from relex.passes.schedule import Block, Loop
 
@@ -54,13 +44,13 @@ class ReductionNest:
     @classmethod
     def _of(cls, block: BlockOp) -> ReductionNest:
         loops = loops_alone(block)
-        driven = variables_of_kind(block, IterKind.REDUCE)
+        driven = loop_tree.variables_of_kind(block, IterKind.REDUCE)
         terms = [loop for loop in loops if loop.variable in driven]
         if block.init is None or not terms:
-            fail(block, f"expected {name_of_block(block)} to be a reduction in loops")
+            fail(block, f"expected {loop_tree.name_of_block(block)} to be a reduction in loops")
         results = buffers_written(block)
         if len(results) != 1:
-            fail(block, f"expected {name_of_block(block)} to write one buffer")
+            fail(block, f"expected {loop_tree.name_of_block(block)} to write one buffer")
         accesses = [access for access in block_accesses(block) if not access.in_init]
         reads = [access for access in accesses if access.buffer is not results[0]]
         return cls(block, [loop for loop in loops if loop not in terms], terms, results[0], reads)
@@ -83,7 +73,7 @@ class ReductionNest:
         for access in self.reads:
             if uses(access, loop) and not is_side_by_side(access, loop):
                 name = name_of(access.buffer)
-                fail(self.block, f"expected elements of {name} that lie side by side along {label_of(loop)}")
+                fail(self.block, f"expected elements of {name} that lie side by side along {loop_tree.label_of(loop)}")
 
     def columns(self) -> ForOp:
         """Return the loop along which the results are contiguous, and some operand varies; fail if there is none."""
@@ -92,40 +82,40 @@ class ReductionNest:
             used = any(uses(access, loop) for access in self.reads)
             if used and all(is_side_by_side(access, loop) for access in results):
                 return loop
-        name = name_of_block(self.block)
+        name = loop_tree.name_of_block(self.block)
         fail(self.block, f"expected a loop along which {name} writes elements side by side")
 
 
 def loops_alone(block: BlockOp) -> list[ForOp]:
     """Return the loops of a block that is alone in them. Fail if it is not, or if they are scheduled already."""
-    loops = loops_of(block)
+    loops = loop_tree.loops_of(block)
     if not loops:
-        fail(block, f"expected {name_of_block(block)} to be inside loops")
-    if guard_of(block) is not None or statement_of(block) is not loops[0]:
-        fail(block, f"expected no condition around {name_of_block(block)}")
-    check_nested(loops)
+        fail(block, f"expected {loop_tree.name_of_block(block)} to be inside loops")
+    if loop_tree.guard_of(block) is not None or statement_of(block) is not loops[0]:
+        fail(block, f"expected no condition around {loop_tree.name_of_block(block)}")
+    loop_tree.check_nested(loops)
     for loop in loops:
-        check_serial(loop)
+        loop_tree.check_serial(loop)
     return loops
 
 
 def spatial_loops(block: BlockOp) -> list[ForOp]:
     """Return the loops of a block that is alone in them, and no reduction; fail if it is none such."""
     loops = loops_alone(block)
-    if is_reduction(block):
-        fail(block, f"expected {name_of_block(block)} to be no reduction")
+    if loop_tree.is_reduction(block):
+        fail(block, f"expected {loop_tree.name_of_block(block)} to be no reduction")
     return loops
 
 
 def named(loop: ForOp) -> Loop:
     """Return a loop by name, as steps of a schedule take it."""
     assert loop.label is not None
-    return Loop(function_of(loop).sym_name.data, loop.label.data)
+    return Loop(loop_tree.function_of(loop).sym_name.data, loop.label.data)
 
 
 def block_named(block: BlockOp) -> Block:
     """Return a block by name, as steps of a schedule take it."""
-    return Block(function_of(block).sym_name.data, block.block_name.data)
+    return Block(loop_tree.function_of(block).sym_name.data, block.block_name.data)
 
 
 def bits_of(buffer: SSAValue) -> int:
@@ -182,7 +172,7 @@ def element_written(block: BlockOp) -> Element:
     """Return the indices of the element that a block writes; fail if it writes several."""
     found = {access.element for access in block_accesses(block) if access.is_write and not access.in_init}
     if len(found) != 1:
-        fail(block, f"expected {name_of_block(block)} to write one element a step")
+        fail(block, f"expected {loop_tree.name_of_block(block)} to write one element a step")
     return found.pop()
 
 

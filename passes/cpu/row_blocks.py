@@ -8,7 +8,7 @@ from math import prod
 from relex.dialects.target.processors import Processor
 from relex.passes.analysis.loop_tree import function_of
 from relex.passes.cpu import cost
-from relex.passes.cpu.cache_sets import lines_in_a_set
+from relex.passes.cpu.caches import lines_in_a_set
 from relex.passes.cpu.reduction_axes import ReductionAxes
 from relex.passes.cpu.reduction_nest import count
 from relex.passes.cpu.register_tiles import Tile

@@ -9,6 +9,7 @@ from relex.passes.cpu.rules.column_sums import column_sums
 from relex.passes.cpu.rules.dot_kernel import dot_kernel
 from relex.passes.cpu.rules.extremes import extremes
 from relex.passes.cpu.rules.joined_rows import joined_rows
+from relex.passes.cpu.rules.look_ups import look_ups
 from relex.passes.cpu.rules.partial_rows import partial_rows
 from relex.passes.cpu.rules.scaled_sums import scaled_sums
 from relex.passes.cpu.rules.short_rows import short_rows
@@ -47,6 +48,7 @@ for rule in (
     stencil,
     column_sums,
     transpose,
+    look_ups,
     split_at_conditions,
     joined_rows,
     short_rows,

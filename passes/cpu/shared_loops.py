@@ -84,8 +84,8 @@ def better_inside(nest: ForOp, outside: Sequence[SharedLoops], processor: Proces
     parts = outside[0].parts if outside else 1
     if parts >= cost.ENOUGH_PARTS:
         return []
-    is_open = any(shared.least for shared in outside)
-    least = (cost.MIN_SHARES_INSIDE_OPEN if is_open else cost.MIN_SHARES_INSIDE) * cost.MIN_CYCLES_TO_SHARE
+    is_dynamic = any(shared.least for shared in outside)
+    least = (cost.MIN_SHARES_INSIDE_DYNAMIC if is_dynamic else cost.MIN_SHARES_INSIDE) * cost.MIN_CYCLES_TO_SHARE
     nests = [inner for inner in nests_inside(nest) if not stays(inner)]
     best = (found[0] for inner in nests if (found := loops_to_share(inner, processor)))
     return nests if any(shared.parts >= 2 * parts and shared.cycles >= least for shared in best) else []

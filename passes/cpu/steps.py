@@ -11,10 +11,9 @@ from xdsl.ir.affine import AffineMap
 from relex.dialects.errors import CompileError, fail
 from relex.dialects.index.atoms import Remainder
 from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
-from relex.dialects.tir import AllocBufferOp, BlockOp
-from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written
+from relex.passes.analysis.buffers import buffers_read, buffers_written, only_reader
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import function_of, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import loops_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_nest import block_named, count, element_written, named, uses
 from relex.passes.schedule import Block, Loop, Schedule
@@ -38,13 +37,6 @@ def unroll_in_tile(schedule: Schedule, block: Block, loops: Sequence[Loop], prod
         chosen.append(loop)
     for loop in map(named, chosen):
         schedule.unroll(loop)
-
-
-def only_reader(block: BlockOp) -> BlockOp | None:
-    """Return the only consumer of a block's results, if they are used nowhere else."""
-    (buffer,) = buffers_written(block)
-    readers = {access.block for access in accesses_in(function_of(block), buffer)} - {block}
-    return readers.pop() if isinstance(buffer.owner, AllocBufferOp) and len(readers) == 1 else None
 
 
 def move_reader(schedule: Schedule, block: Block, loop: Loop) -> Block | None:

@@ -215,10 +215,10 @@ def _method_of(pattern: RewritePattern) -> Callable[[Operation, PatternRewriter]
 
     # Ops are of few classes, and patterns see each op.
     @cache
-    def suits(found: type[Operation]) -> bool:
+    def applies(found: type[Operation]) -> bool:
         return issubclass(found, kind)
 
-    return lambda op, rewriter: function(pattern, op, rewriter) if suits(type(op)) else None
+    return lambda op, rewriter: function(pattern, op, rewriter) if applies(type(op)) else None
 
 
 _rewrite_region = PatternRewriteWalker.rewrite_region

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
+from relex.dialects.op_edits import insert_before, with_types
 from relex.dialects.relex import AstypeOp, ConcatOp, ConstantOp, Conv2dOp, SubtractOp
 from relex.dialects.relex.properties import as_integer, as_integers
 from relex.dialects.relex.types import is_bytes, shape_of, tensor_type
@@ -243,10 +244,8 @@ class _ValuesInBlocks:
         operands = [self.blocked.get(value, value) for value in op.operands]
         new = entry.make(op, operands, self.sizes.get(op.results[0], 1))
         result = new[-1].results[0]
-        for made in new:
-            made.location = op.location
         result.name_hint = op.results[0].name_hint
-        Rewriter.insert_op(new, InsertPoint.before(op))
+        insert_before(op, *new)
         if entry.leaves:
             op.results[0].replace_all_uses_with(result)
         else:
@@ -257,10 +256,7 @@ class _ValuesInBlocks:
         """Return a value in the usual order, made once. Bytes are moved before they become wider."""
         if value not in self.again and (owner := _widens_bytes(value)) is not None:
             operands = [self._unblocked(v) if v in self.blocked else v for v in owner.operands]
-            new = type(owner).create(operands=operands, result_types=owner.result_types, properties=owner.properties)
-            new.location = owner.location
-            Rewriter.insert_op(new, InsertPoint.before(owner))
-            self.again[value] = new.results[0]
+            self.again[value] = insert_before(owner, with_types(owner, operands, owner.result_types)).results[0]
         if value not in self.again:
             source = self.blocked[value].owner
             assert isinstance(source, Operation)

@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 
+from relex.dialects.op_edits import insert_before, terminator_of, with_types
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.passes.driver.base import RelexPass
@@ -104,22 +105,15 @@ def _take(block: Block, numbers: Collection[int]) -> None:
 
 def _give(block: Block, numbers: Collection[int]) -> None:
     """Let the end of a block give numbers instead of some of its operands."""
-    end = block.last_op
-    assert end is not None
+    end = terminator_of(block)
     end.operands = [_number_in(value, end) if i in numbers else value for i, value in enumerate(end.operands)]
 
 
 def _carry(loop: Operation, operands: Collection[int], results: Collection[int]) -> None:
     """Replace a loop by one with numbers for some of its operands and results."""
-    new = type(loop).create(
-        operands=[_number_in(value, loop) if i in operands else value for i, value in enumerate(loop.operands)],
-        result_types=[_element_type(result) if result.index in results else result.type for result in loop.results],
-        properties=loop.properties,
-        attributes=loop.attributes,
-        regions=[loop.detach_region(region) for region in [*loop.regions]],
-    )
-    new.location = loop.location
-    Rewriter.insert_op(new, InsertPoint.before(loop))
+    numbers = [_number_in(value, loop) if i in operands else value for i, value in enumerate(loop.operands)]
+    types = [_element_type(result) if result.index in results else result.type for result in loop.results]
+    new = insert_before(loop, with_types(loop, numbers, types))
     for old, value in zip(loop.results, new.results, strict=True):
         if old.index in results:
             _replace_uses(old, value, InsertPoint.after(new))

@@ -8,21 +8,12 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import Float32Type, IntegerType, ModuleOp, TensorType, f32, i32
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import integer_limits, numpy_dtype
-from relex.dialects.relex import (
-    AstypeOp,
-    ConstantOp,
-    Convolution,
-    DenseOp,
-    MatmulOp,
-    MultiplyOp,
-    Operator,
-    SubtractOp,
-    array_of,
-)
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.types import is_bytes, rank_of, shape_of, tensor_type
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
@@ -78,7 +69,7 @@ class DelayScalesPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if multiplies_bytes(op):
             for found in list(walk(op)):
-                if isinstance(found, MatmulOp | DenseOp | Convolution):
+                if isinstance(found, relex.MatmulOp | relex.DenseOp | relex.Convolution):
                     _delay(found)
 
 
@@ -96,13 +87,13 @@ class _Quantized:
         """Return a value as such an operand; None if it is none, or if its scale varies along some axes."""
         if tensor_type(value.type).element_type != f32:
             return None
-        if isinstance(value.owner, AstypeOp):
+        if isinstance(value.owner, relex.AstypeOp):
             return cls._of_integers(value.owner.operand, np.ones((), np.float32))
-        if not isinstance(value.owner, MultiplyOp):
+        if not isinstance(value.owner, relex.MultiplyOp):
             return None
         for x, factor in (value.owner.operands, reversed(value.owner.operands)):
-            scale = array_of(factor)
-            if scale is None or not isinstance(x.owner, AstypeOp) or x.type != value.type:
+            scale = relex.array_of(factor)
+            if scale is None or not isinstance(x.owner, relex.AstypeOp) or x.type != value.type:
                 continue
             sizes = (1,) * (rank_of(value) - scale.ndim) + scale.shape
             if all(sizes[axis] == 1 for axis in axes):
@@ -114,50 +105,55 @@ class _Quantized:
         zero: Array | None = np.zeros((), np.int64)
         data = integers
         wide = tensor_type(data.type).element_type == i32  # Differences of bytes wrap around to any byte.
-        if wide and isinstance(data.owner, SubtractOp) and data.owner.lhs.type == data.type:
-            data, zero = data.owner.lhs, array_of(data.owner.rhs)
-        if isinstance(data.owner, AstypeOp) and tensor_type(data.type).element_type == i32:
+        if wide and isinstance(data.owner, relex.SubtractOp) and data.owner.lhs.type == data.type:
+            data, zero = data.owner.lhs, relex.array_of(data.owner.rhs)
+        if isinstance(data.owner, relex.AstypeOp) and tensor_type(data.type).element_type == i32:
             data = data.owner.operand
         if zero is None or not is_bytes(data):
             return None
         limits = np.array(integer_limits(tensor_type(data.type).element_type))
-        known = array_of(data)
+        known = relex.array_of(data)
         ends = limits if known is None or not known.size else np.array([known.min(), known.max()], np.int64)
         spans = abs(ends - zero.astype(np.int64).reshape(-1, 1))
         return cls(integers, int(spans.max(initial=0)), scale)
 
 
-def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
-    """Replace a product of quantized operands, if it is packed as a product of integers."""
+def _factors(
+    op: relex.MatmulOp | relex.DenseOp | relex.Convolution,
+) -> tuple[_Quantized, _Quantized, list[Array]] | None:
+    """Return both operands of a product of quantized numbers, and the factors of its results; None for other
+    products, and where sums or factors would leave their type."""
     rank = min(map(rank_of, op.operands))
     if rank < 2:
-        return
-    left, right = ([-1], [-1 if isinstance(op, DenseOp) else -2])
-    if isinstance(op, Convolution):
+        return None
+    left, right = ([-1], [-1 if isinstance(op, relex.DenseOp) else -2])
+    if isinstance(op, relex.Convolution):
         left, right = range(rank), range(1, rank)
     a, b = (_Quantized.of(value, axes) for value, axes in zip(op.operands, (left, right), strict=True))
-    if a is None or b is None:
-        return
-    largest = op.terms * a.largest * b.largest
-    if not 0 <= largest <= _LARGEST_SUM:
-        return
+    if a is None or b is None or not 0 <= op.terms * a.largest * b.largest <= _LARGEST_SUM:
+        return None
     scales = _merged(a.scale, _of_result(op, b.scale))
     tiny = np.finfo(np.float32).tiny
-    if not all((np.isfinite(scale) & (abs(scale) >= tiny)).all() for scale in scales):
+    are_normal = all((np.isfinite(scale) & (abs(scale) >= tiny)).all() for scale in scales)
+    return (a, b, scales) if are_normal else None
+
+
+def _delay(op: relex.MatmulOp | relex.DenseOp | relex.Convolution) -> None:
+    """Replace a product of quantized operands, if it is packed as a product of integers."""
+    if (factors := _factors(op)) is None:
         return
+    a, b, scales = factors
     added: list[Operation] = []
 
     def add(new: Operation) -> SSAValue:
-        new.location = op.location
-        Rewriter.insert_op(new, InsertPoint.before(op))
-        added.append(new)
+        added.append(insert_before(op, new))
         return new.results[0]
 
     def widened(x: SSAValue, to: IntegerType | Float32Type) -> SSAValue:
         known = _numbers(x)
         if known is None and tensor_type(x.type).element_type == to:
             return x
-        return add(AstypeOp(x, to) if known is None else ConstantOp(known.astype(numpy_dtype(to))))
+        return add(relex.AstypeOp(x, to) if known is None else relex.ConstantOp(known.astype(numpy_dtype(to))))
 
     def product(to: IntegerType | Float32Type) -> Operation:
         wide = [widened(x, to) for x in (a.integers, b.integers)]
@@ -169,12 +165,12 @@ def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
         sums.erase()
         for new in reversed(added):
             Rewriter.erase_op(new)
-        if largest > LARGEST_EXACT or not isinstance(op, Convolution):
+        if op.terms * a.largest * b.largest > LARGEST_EXACT or not isinstance(op, relex.Convolution):
             return
-        sums = AstypeOp(add(product(f32)), i32)
-    value = add(AstypeOp(add(sums), f32))
+        sums = relex.AstypeOp(add(product(f32)), i32)
+    value = add(relex.AstypeOp(add(sums), f32))
     for scale in scales:
-        value = add(MultiplyOp(value, add(ConstantOp(scale))))
+        value = add(relex.MultiplyOp(value, add(relex.ConstantOp(scale))))
     value.name_hint = op.result.name_hint
     operands = tuple(op.operands)
     Rewriter.replace_op(op, [], [value])
@@ -184,21 +180,21 @@ def _delay(op: MatmulOp | DenseOp | Convolution) -> None:
 def _numbers(value: SSAValue) -> Array | None:
     """Return constant bytes, and what is left of them without a zero point; None for other values."""
     match value.owner:
-        case AstypeOp(operand=x) if tensor_type(value.type).element_type == i32:
+        case relex.AstypeOp(operand=x) if tensor_type(value.type).element_type == i32:
             known = _numbers(x)
             return None if known is None else known.astype(np.int32)
-        case SubtractOp(lhs=lhs, rhs=rhs):
-            left, right = _numbers(lhs), array_of(rhs)
+        case relex.SubtractOp(lhs=lhs, rhs=rhs):
+            left, right = _numbers(lhs), relex.array_of(rhs)
             return None if left is None or right is None else left - right
         case _:
-            return array_of(value)
+            return relex.array_of(value)
 
 
-def _of_result(op: Operator, scale: Array) -> Array:
+def _of_result(op: relex.Operator, scale: Array) -> Array:
     """Return the scale of the right operand in a shape that broadcasts with the result."""
-    if isinstance(op, Convolution) and scale.size > 1:
+    if isinstance(op, relex.Convolution) and scale.size > 1:
         return scale.reshape([-1, *[1] * (rank_of(op.result) - 2)])
-    return scale.swapaxes(-1, -2) if isinstance(op, DenseOp) and scale.ndim > 1 else scale
+    return scale.swapaxes(-1, -2) if isinstance(op, relex.DenseOp) and scale.ndim > 1 else scale
 
 
 def _merged(a: Array, b: Array) -> list[Array]:

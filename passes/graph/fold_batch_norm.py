@@ -10,24 +10,9 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import is_emulated, mapped_dense, numpy_dtype
-from relex.dialects.relex import (
-    AddOp,
-    BatchNormOp,
-    ConstantOp,
-    Conv1dOp,
-    Conv1dTransposeOp,
-    Conv2dOp,
-    Conv2dTransposeOp,
-    Conv3dOp,
-    Conv3dTransposeOp,
-    DenseOp,
-    DivideOp,
-    MatmulOp,
-    MultiplyOp,
-    SubtractOp,
-)
 from relex.dialects.relex.convolution import TransposedConvolution
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.tensor_ops import array_of
@@ -70,10 +55,10 @@ def _of_groups(op: Operation, weight: Array, factors: Array) -> Array:
 CHANNELS = Table[type[Operation], Channels]("layers with channels")
 """The channels of each operator that has any. Other packages add theirs."""
 
-CHANNELS.add(Channels(1, _along_first), Conv1dOp, Conv2dOp, Conv3dOp)
-CHANNELS.add(Channels(1, _of_groups), Conv1dTransposeOp, Conv2dTransposeOp, Conv3dTransposeOp)
-CHANNELS.add(Channels(-1, _along_first), DenseOp)
-CHANNELS.add(Channels(-1, _along_last), MatmulOp)
+CHANNELS.add(Channels(1, _along_first), relex.Conv1dOp, relex.Conv2dOp, relex.Conv3dOp)
+CHANNELS.add(Channels(1, _of_groups), relex.Conv1dTransposeOp, relex.Conv2dTransposeOp, relex.Conv3dTransposeOp)
+CHANNELS.add(Channels(-1, _along_first), relex.DenseOp)
+CHANNELS.add(Channels(-1, _along_last), relex.MatmulOp)
 
 
 class FoldBatchNormPass(RelexPass):
@@ -117,12 +102,12 @@ class FoldBatchNormPass(RelexPass):
         for first in list(walk(op)):
             channels = CHANNELS.find(first)
             # A normalization that has been folded into the layer before it is gone.
-            if first.parent is None or (channels is None and not isinstance(first, BatchNormOp)):
+            if first.parent is None or (channels is None and not isinstance(first, relex.BatchNormOp)):
                 continue
             with np.errstate(all="ignore"):
                 if channels is not None:
                     _fold_into_layer(first, channels)
-                elif isinstance(first, BatchNormOp):
+                elif isinstance(first, relex.BatchNormOp):
                     _fold_into_normalization(first)
 
 
@@ -147,17 +132,17 @@ Steps = Sequence[tuple[Operation, _Affine]]
 
 def _fold_into_layer(layer: Operation, channels: Channels) -> None:
     # A vector as the right operand of a matrix product has no channels.
-    if not isinstance(layer.operands[1].owner, ConstantOp) or rank_of(layer.operands[1]) < 2:
+    if not isinstance(layer.operands[1].owner, relex.ConstantOp) or rank_of(layer.operands[1]) < 2:
         return
     steps = list(_steps_after(layer.results[0], channels.axis % rank_of(layer.results[0])))
     # A bias alone stays as it is.
-    if all(isinstance(op, AddOp | SubtractOp) for op, _ in steps):
+    if all(isinstance(op, relex.AddOp | relex.SubtractOp) for op, _ in steps):
         return
     if _is_float(layer.operands[1]) and (new := _new_layer(layer, channels, _total(steps))) is not None:
         _replace(layer, steps, new)
 
 
-def _fold_into_normalization(norm: BatchNormOp) -> None:
+def _fold_into_normalization(norm: relex.BatchNormOp) -> None:
     steps = list(_steps_after(norm.results[0], norm.normal_axis))
     if steps and (new := _new_normalization(norm, _total(steps))) is not None:
         _replace(norm, steps, new)
@@ -175,14 +160,14 @@ def _steps_after(value: SSAValue, axis: int) -> Iterator[tuple[Operation, _Affin
     function of each channel."""
     while (use := value.get_unique_use()) is not None:
         op = use.operation
-        step = _normalized(op, axis) if isinstance(op, BatchNormOp) else _arithmetic(op, use.index, axis)
+        step = _normalized(op, axis) if isinstance(op, relex.BatchNormOp) else _arithmetic(op, use.index, axis)
         if step is None or op.results[0].type != value.type:
             return
         yield op, step
         value = op.results[0]
 
 
-def _normalized(op: BatchNormOp, axis: int) -> _Affine | None:
+def _normalized(op: relex.BatchNormOp, axis: int) -> _Affine | None:
     gamma, beta, mean, variance = (_constant(value) for value in op.operands[1:])
     if gamma is None or beta is None or mean is None or variance is None or op.normal_axis != axis:
         return None
@@ -192,18 +177,18 @@ def _normalized(op: BatchNormOp, axis: int) -> _Affine | None:
 
 def _arithmetic(op: Operation, index: int, axis: int) -> _Affine | None:
     """Return the function of an operator on a value, which is its operand `index`, and a constant."""
-    if not isinstance(op, AddOp | SubtractOp | MultiplyOp | DivideOp):
+    if not isinstance(op, relex.AddOp | relex.SubtractOp | relex.MultiplyOp | relex.DivideOp):
         return None
     if (constant := _by_channel(op.operands[1 - index], rank_of(op.operands[index]), axis)) is None:
         return None
     match op:
-        case AddOp():
+        case relex.AddOp():
             return _Affine(1.0, constant)
-        case SubtractOp():
+        case relex.SubtractOp():
             return _Affine(-1.0, constant) if index else _Affine(1.0, -constant)
-        case MultiplyOp():
+        case relex.MultiplyOp():
             return _Affine(constant)
-        case DivideOp():
+        case relex.DivideOp():
             return None if index else _Affine(1.0 / constant)
 
 
@@ -244,10 +229,10 @@ def _new_layer(layer: Operation, channels: Channels, function: _Affine) -> list[
         return [scaled, new]
     shape = [count, *[1] * (-channels.axis % rank_of(result) - 1)]
     addend = _rounded(np.broadcast_to(function.addend, count).reshape(shape), result)
-    return None if addend is None else [scaled, new, addend, AddOp(new.results[0], addend)]
+    return None if addend is None else [scaled, new, addend, relex.AddOp(new.results[0], addend)]
 
 
-def _scaled(layer: Operation, channels: Channels, factors: Array) -> ConstantOp | None:
+def _scaled(layer: Operation, channels: Channels, factors: Array) -> relex.ConstantOp | None:
     """Return the weight of a layer with its channels multiplied; None if an element is not finite then. Weights are
     large: each is rounded as soon as it is multiplied."""
     weight = array_of(layer.operands[1])
@@ -258,12 +243,12 @@ def _scaled(layer: Operation, channels: Channels, factors: Array) -> ConstantOp 
     def fill(elements: Array) -> None:
         np.multiply(weight, by, out=elements, dtype="float64", casting="same_kind")
 
-    scaled = ConstantOp(mapped_dense(element_type, weight.shape, fill))
+    scaled = relex.ConstantOp(mapped_dense(element_type, weight.shape, fill))
     array = array_of(scaled.result)
     return scaled if array is not None and np.isfinite(array).all() else None
 
 
-def _new_normalization(norm: BatchNormOp, function: _Affine) -> list[Operation] | None:
+def _new_normalization(norm: relex.BatchNormOp, function: _Affine) -> list[Operation] | None:
     """Return the ops that compute a normalization followed by a function of its channels."""
     gamma, beta = _constant(norm.gamma), _constant(norm.beta)
     if gamma is None or beta is None:
@@ -279,17 +264,17 @@ def _new_normalization(norm: BatchNormOp, function: _Affine) -> list[Operation] 
     return [new_gamma, new_beta, new]
 
 
-def _rounded(array: Array, like: SSAValue) -> ConstantOp | None:
+def _rounded(array: Array, like: SSAValue) -> relex.ConstantOp | None:
     """Return a constant with elements of the type of a value; None if one is not finite."""
     rounded = array.astype(numpy_dtype(tensor_type(like.type).element_type))
-    return ConstantOp(rounded) if np.isfinite(rounded).all() else None
+    return relex.ConstantOp(rounded) if np.isfinite(rounded).all() else None
 
 
 def _replace(first: Operation, steps: Steps, new: Sequence[Operation]) -> None:
     """Replace a layer or a normalization, and the steps after it."""
     replaced = [first, *(op for op, _ in steps)]
     for op in new:
-        op.location = replaced[-1].location if isinstance(op, AddOp) else first.location
+        op.location = replaced[-1].location if isinstance(op, relex.AddOp) else first.location
     operands = {value.owner for op in replaced for value in op.operands}
     Rewriter.insert_op(new, InsertPoint.before(first))
     replaced[-1].results[0].replace_all_uses_with(new[-1].results[0])

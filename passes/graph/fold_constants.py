@@ -7,27 +7,15 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import CastOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
+from relex.dialects import relex
 from relex.dialects.dtypes import has_dtype, size_in_bytes
-from relex.dialects.relex import (
-    AstypeOp,
-    ConstantOp,
-    Convolution,
-    DenseOp,
-    Exactness,
-    MatmulOp,
-    MultiplyOp,
-    Operator,
-    PermuteDimsOp,
-    ReshapeOp,
-    SubtractOp,
-)
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import is_bytes, rank_of
 from relex.dialects.walks import walk
@@ -78,7 +66,7 @@ class FoldConstantsPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         folding = _Folding(self, op)
         # The list holds no constants, so replaced ones can be freed at once.
-        for operator in [o for o in walk(op) if isinstance(o, Operator)]:
+        for operator in [o for o in walk(op) if isinstance(o, relex.Operator)]:
             folding.fold(operator)
         for function in op.walk():
             if isinstance(function, FuncOp) and function.body.blocks:
@@ -89,13 +77,13 @@ class _Folding:
     """The remaining budget for folding in a module."""
 
     def __init__(self, limits: FoldConstantsPass, module: ModuleOp):
-        before = sum(_bytes(op.result) for op in walk(module) if isinstance(op, ConstantOp))
+        before = sum(_bytes(op.result) for op in walk(module) if isinstance(op, relex.ConstantOp))
         self._limits = limits
         self._room = max((limits.growth - 1) * before, cost.FOLDED_BYTES_ALLOWED)
         self._work = limits.work
         self._multiplies_bytes = not limits.strict and multiplies_bytes(module)
 
-    def fold(self, op: Operator) -> None:
+    def fold(self, op: relex.Operator) -> None:
         """Replace an operator by a constant if possible."""
         if not self._is_candidate(op):
             return
@@ -110,40 +98,42 @@ class _Folding:
         if (values := evaluated(op, same_bits=self._limits.strict)) is None:
             return
         if op.COUNTS:
-            size = sum(map(_bytes_of, values))
+            size = sum(map(_bytes, values))
             growth += size
             if size > self._most(op) or growth > self._room:
                 return
         self._room -= growth
         _replace(op, values, operands)
 
-    def _most(self, op: Operator) -> int:
+    def _most(self, op: relex.Operator) -> int:
         return max(self._limits.limit, sum(map(_bytes, set(op.operands))))
 
-    def _is_candidate(self, op: Operator) -> bool:
+    def _is_candidate(self, op: relex.Operator) -> bool:
         """Return whether the operands of an operator are constants and its result is not too large."""
-        if not all(isinstance(value.owner, ConstantOp) for value in op.operands):
+        if not all(isinstance(value.owner, relex.ConstantOp) for value in op.operands):
             return False
         known = op.operands if op.COUNTS else (*op.operands, *op.results)
         if not is_side_effect_free(op) or not all(map(_fits_array, known)):
             return False
-        if self._limits.strict and op.EXACTNESS is Exactness.ROUNDED:
+        if self._limits.strict and op.EXACTNESS is relex.Exactness.ROUNDED:
             return False
-        if self._multiplies_bytes and isinstance(op, AstypeOp) and _is_factor_of_bytes(op):
+        if self._multiplies_bytes and isinstance(op, relex.AstypeOp) and _is_factor_of_bytes(op):
             return False
         return op.COUNTS or sum(map(_bytes, op.results)) <= self._most(op)
 
 
-def _is_factor_of_bytes(op: AstypeOp) -> bool:
+def _is_factor_of_bytes(op: relex.AstypeOp) -> bool:
     """Return whether a constant of bytes becomes an operand of a product, after a zero point and a scale."""
     if not is_bytes(op.operand) or rank_of(op.result) < 2:
         return False
     users = [use.operation for use in op.result.uses]
     while users:
         user = users.pop()
-        if isinstance(user, Convolution | DenseOp | MatmulOp):
+        if isinstance(user, relex.Convolution | relex.DenseOp | relex.MatmulOp):
             return True
-        if isinstance(user, AstypeOp | MultiplyOp | PermuteDimsOp | ReshapeOp | SubtractOp):
+        if isinstance(
+            user, relex.AstypeOp | relex.MultiplyOp | relex.PermuteDimsOp | relex.ReshapeOp | relex.SubtractOp
+        ):
             users += [use.operation for use in user.result.uses]
     return False
 
@@ -154,21 +144,14 @@ def _fits_array(value: SSAValue) -> bool:
     return t.has_static_shape() and has_dtype(t.element_type)
 
 
-def _bytes(value: SSAValue) -> int:
+def _bytes(value: SSAValue | DenseIntOrFPElementsAttr) -> int:
     """Return the size in bytes of a tensor of static shape."""
-    return _bytes_of_type(tensor_type(value.type))
-
-
-def _bytes_of(value: DenseIntOrFPElementsAttr) -> int:
-    return _bytes_of_type(tensor_type(value.type))
-
-
-def _bytes_of_type(t: TensorType) -> int:
+    t = tensor_type(value.type)
     return prod(t.get_shape()) * size_in_bytes(t.element_type)
 
 
-def _replace(op: Operator, values: Sequence[DenseIntOrFPElementsAttr], operands: Sequence[SSAValue]) -> None:
-    constants = [ConstantOp(value) for value in values]
+def _replace(op: relex.Operator, values: Sequence[DenseIntOrFPElementsAttr], operands: Sequence[SSAValue]) -> None:
+    constants = [relex.ConstantOp(value) for value in values]
     for constant in constants:
         constant.location = op.location
     results: list[SSAValue] = []
@@ -187,11 +170,11 @@ def _replace(op: Operator, values: Sequence[DenseIntOrFPElementsAttr], operands:
 
 def _tidy_constants(function: FuncOp) -> None:
     """Remove unused constants, and merge equal ones at the start of the function."""
-    same: dict[DenseIntOrFPElementsAttr, list[ConstantOp]] = {}
+    same: dict[DenseIntOrFPElementsAttr, list[relex.ConstantOp]] = {}
     for op in list(function.walk()):
-        if isinstance(op, ConstantOp) and op.result.first_use is None:
+        if isinstance(op, relex.ConstantOp) and op.result.first_use is None:
             erase_constant(op)
-        elif isinstance(op, ConstantOp):
+        elif isinstance(op, relex.ConstantOp):
             same.setdefault(op.value, []).append(op)
     for first, *others in reversed(same.values()):
         if others:

@@ -9,6 +9,7 @@ from xdsl.dialects.func import FuncOp
 from relex.dialects.errors import Diagnostic, PassError
 from relex.dialects.sizes.attributes import annotate
 from relex.dialects.sizes.modules import ModuleSizes, has_unknown_sizes
+from relex.dialects.symbols import is_public
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.late_checks import check_late_sizes
@@ -54,7 +55,7 @@ def infer_sizes(module: ModuleOp) -> ModuleSizes | None:
         return None
     sizes, problems = ModuleSizes(), list[Diagnostic]()
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
-    loops = [op for op in module.ops if isinstance(op, PrimFuncOp) and _is_public(op)]
+    loops = [op for op in module.ops if isinstance(op, PrimFuncOp) and is_public(op)]
     for function in (*functions, *loops):
         try:
             sizes.of(function)
@@ -70,7 +71,3 @@ def infer_sizes(module: ModuleOp) -> ModuleSizes | None:
             annotate(function, sizes.of(function))
     check_late_sizes(module, sizes)
     return sizes
-
-
-def _is_public(function: PrimFuncOp) -> bool:
-    return function.sym_visibility is None or function.sym_visibility.data == "public"

@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.dtypes import size_in_bytes
+from relex.dialects.op_edits import insert_before, with_types
 from relex.dialects.relex import PRIMITIVE_ATTR, BlockedConvolution, ConstantOp, Conv2dOp, Elementwise
 from relex.dialects.relex.types import Shape, shape_of, tensor_type
 from relex.dialects.target.processors import Processor
@@ -95,14 +96,10 @@ class _Images:
     def _join(self, op: Operation, sizes: Shape) -> None:
         result = op.results[0]
         old = tensor_type(result.type)
-        new = type(op).create(
-            operands=[self._view(value, sizes) if _is_image_of(op, value) else value for value in op.operands],
-            result_types=[TensorType(old.element_type, _with_sizes(old.get_shape(), sizes))],
-            properties=op.properties,
-            attributes=op.attributes,
-        )
-        new.location, new.results[0].name_hint = op.location, result.name_hint
-        Rewriter.insert_op(new, InsertPoint.before(op))
+        operands = [self._view(value, sizes) if _is_image_of(op, value) else value for value in op.operands]
+        kind = TensorType(old.element_type, _with_sizes(old.get_shape(), sizes))
+        new = insert_before(op, with_types(op, operands, [kind]))
+        new.results[0].name_hint = result.name_hint
         self.joined[result] = new.results[0]
         self.replaced.append(op)
 
@@ -174,13 +171,13 @@ def _view_as(value: SSAValue, sizes: Shape) -> SSAValue:
     new = _with_sizes(shape, sizes)
     joined = tensor.CollapseShapeOp(operands=[value], result_types=[flat], properties={"reassociation": groups})
     ops: list[Operation] = [joined]
-    open_sizes: list[SSAValue] = []
+    dynamic_sizes: list[SSAValue] = []
     for d, size in enumerate(new):
         if size == DYNAMIC_INDEX:
             index = arith.ConstantOp(IntegerAttr(d, IndexType()))
             ops += [index, dim := tensor.DimOp(value, index.result)]
-            open_sizes.append(dim.result)
-    ops.append(tensor.ExpandShapeOp(joined.result, open_sizes, groups, new, TensorType(t.element_type, new)))
+            dynamic_sizes.append(dim.result)
+    ops.append(tensor.ExpandShapeOp(joined.result, dynamic_sizes, groups, new, TensorType(t.element_type, new)))
     for op in ops:
         op.location = value.owner.location if isinstance(value.owner, Operation) else joined.location
     place = InsertPoint.at_start(value.owner) if isinstance(value.owner, Block) else InsertPoint.after(value.owner)

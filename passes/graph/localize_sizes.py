@@ -6,8 +6,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
-from xdsl.rewriter import Rewriter
 
+from relex.dialects.op_edits import replace_by
 from relex.dialects.relex.properties import as_integers
 from relex.dialects.relex.shape import ToShape
 from relex.dialects.relex.size_properties import like_name, texts_of
@@ -72,5 +72,4 @@ def _localize(op: ToShape, inside: dict[SSAValue, Sizes]) -> None:
         # The operand has a size that is known, where users of the result expect a dynamic one.
         new.erase()
         return
-    new.location = op.location
-    Rewriter.replace_op(op, new)
+    replace_by(op, new)

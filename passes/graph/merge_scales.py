@@ -5,32 +5,19 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, i8, i32
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import integer_limits, ui8
-from relex.dialects.relex import (
-    AddOp,
-    AstypeOp,
-    ClipOp,
-    ConstantOp,
-    Convolution,
-    DenseOp,
-    DivideOp,
-    MatmulOp,
-    MultiplyOp,
-    ReluOp,
-    RoundOp,
-    SubtractOp,
-    array_of,
-)
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.properties import number
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.numerics import reassociates
 
-_Between = AddOp | ClipOp | ReluOp
+_Between = relex.AddOp | relex.ClipOp | relex.ReluOp
 """What may come between the factor of a layer and its quantization."""
 
 
@@ -77,13 +64,13 @@ class MergeScalesPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for found in list(walk(op)):
-            if isinstance(found, RoundOp) and isinstance(divide := found.operand.owner, DivideOp):
+            if isinstance(found, relex.RoundOp) and isinstance(divide := found.operand.owner, relex.DivideOp):
                 _merge(divide)
 
 
-def _merge(divide: DivideOp) -> None:
+def _merge(divide: relex.DivideOp) -> None:
     """Replace a quotient, if what is divided are integers with a factor."""
-    scale = array_of(divide.rhs)
+    scale = relex.array_of(divide.rhs)
     if scale is None or scale.size != 1 or not _are_usable(scale) or scale <= 0:
         return
     scale = scale.reshape(())
@@ -93,10 +80,10 @@ def _merge(divide: DivideOp) -> None:
         steps.append(op)
         value = op.operands[0]
     product = value.owner
-    if not value.has_one_use() or not isinstance(product, MultiplyOp) or value.type != divide.result.type:
+    if not value.has_one_use() or not isinstance(product, relex.MultiplyOp) or value.type != divide.result.type:
         return
-    factor, wide = array_of(product.rhs), product.lhs.owner
-    if factor is None or not isinstance(wide, AstypeOp) or wide.result.type != product.result.type:
+    factor, wide = relex.array_of(product.rhs), product.lhs.owner
+    if factor is None or not isinstance(wide, relex.AstypeOp) or wide.result.type != product.result.type:
         return
     if tensor_type(wide.operand.type).element_type != i32 or not _are_usable(factor) or not _are_usable(factor / scale):
         return
@@ -111,35 +98,42 @@ def _are_usable(numbers: Array) -> bool:
 def _is_constant_step(op: _Between) -> bool:
     if any(value.type != op.result.type for value in op.operands[:1]):
         return False
-    return not isinstance(op, AddOp) or array_of(op.rhs) is not None
+    return not isinstance(op, relex.AddOp) or relex.array_of(op.rhs) is not None
 
 
 def _replace(
-    divide: DivideOp, product: MultiplyOp, wide: AstypeOp, steps: list[_Between], factor: Array, scale: Array
+    divide: relex.DivideOp,
+    product: relex.MultiplyOp,
+    wide: relex.AstypeOp,
+    steps: list[_Between],
+    factor: Array,
+    scale: Array,
 ) -> None:
     old: list[Operation] = [divide, *reversed(steps), product, wide]
 
     def add(new: Operation) -> SSAValue:
-        new.location = divide.location
-        Rewriter.insert_op(new, InsertPoint.before(divide))
-        return new.results[0]
+        return insert_before(divide, new).results[0]
 
     integers = wide.operand
-    if steps and isinstance(first := steps[0], AddOp) and (bias := _multiples(first, factor, integers)) is not None:
-        integers = add(AddOp(integers, add(ConstantOp(bias))))
+    if (
+        steps
+        and isinstance(first := steps[0], relex.AddOp)
+        and (bias := _multiples(first, factor, integers)) is not None
+    ):
+        integers = add(relex.AddOp(integers, add(relex.ConstantOp(bias))))
         steps = steps[1:]
-    value = add(MultiplyOp(add(AstypeOp(integers, f32)), add(ConstantOp(factor / scale))))
+    value = add(relex.MultiplyOp(add(relex.AstypeOp(integers, f32)), add(relex.ConstantOp(factor / scale))))
     for step in steps:
         match step:
-            case AddOp(rhs=rhs):
-                addend = array_of(rhs)
+            case relex.AddOp(rhs=rhs):
+                addend = relex.array_of(rhs)
                 assert addend is not None
-                value = add(AddOp(value, add(ConstantOp(addend / scale))))
-            case ClipOp(min=low, max=high):
+                value = add(relex.AddOp(value, add(relex.ConstantOp(addend / scale))))
+            case relex.ClipOp(min=low, max=high):
                 ends = [None if end is None else float(np.float32(number(end)) / scale) for end in (low, high)]
-                value = add(ClipOp(value, *ends))
+                value = add(relex.ClipOp(value, *ends))
             case _:
-                value = add(ReluOp(value))
+                value = add(relex.ReluOp(value))
     value.name_hint = divide.result.name_hint
     divide.result.replace_all_uses_with(value)
     for op in old:
@@ -147,10 +141,10 @@ def _replace(
             Rewriter.erase_op(op)
 
 
-def _multiples(op: AddOp, factor: Array, integers: SSAValue) -> Array | None:
+def _multiples(op: relex.AddOp, factor: Array, integers: SSAValue) -> Array | None:
     """Return what is added as whole multiples of a factor; None if these are not exactly what is added, or if their sum
     with the integers may exceed 32 bits."""
-    addend = array_of(op.rhs)
+    addend = relex.array_of(op.rhs)
     assert addend is not None
     numbers = np.round(addend.astype(np.float64) / factor)
     if not (abs(numbers) < 2**31).all():
@@ -163,16 +157,16 @@ def _multiples(op: AddOp, factor: Array, integers: SSAValue) -> Array | None:
 
 def _largest(value: SSAValue) -> float:
     """Return a number that no absolute value of some whole numbers exceeds; infinity if none is known."""
-    known = array_of(value)
+    known = relex.array_of(value)
     if known is not None:
         return float(abs(known.astype(np.float64)).max(initial=0))
     match value.owner:
-        case AstypeOp(operand=x):
+        case relex.AstypeOp(operand=x):
             kind = tensor_type(x.type).element_type
             return float(max(map(abs, integer_limits(kind)))) if kind in (i8, ui8) else _largest(x)
-        case SubtractOp(lhs=lhs, rhs=rhs):
+        case relex.SubtractOp(lhs=lhs, rhs=rhs):
             return _largest(lhs) + _largest(rhs)
-        case Convolution() | DenseOp() | MatmulOp() as op:
+        case relex.Convolution() | relex.DenseOp() | relex.MatmulOp() as op:
             return op.terms * _largest(op.operands[0]) * _largest(op.operands[1])
         case _:
             return np.inf

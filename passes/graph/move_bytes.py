@@ -5,30 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import AnyFloat, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.relex import (
-    AstypeOp,
-    BroadcastToOp,
-    ClipOp,
-    ConcatOp,
-    ConstantOp,
-    ExpandDimsOp,
-    MaxPool1dOp,
-    MaxPool2dOp,
-    MaxPool3dOp,
-    PadOp,
-    PermuteDimsOp,
-    ReshapeOp,
-    SqueezeOp,
-    StridedSliceOp,
-    TakeOp,
-    array_of,
-)
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.properties import as_integers, scalar
 from relex.dialects.relex.types import is_bytes, shape_of, tensor_type
 from relex.dialects.walks import walk
@@ -36,10 +20,18 @@ from relex.passes.driver.base import RelexPass
 from relex.passes.graph.layout.byte_factors import erase_unused
 from relex.passes.graph.layout.byte_functions import ElementFunction, all_bytes
 
-_MaxPool = MaxPool1dOp | MaxPool2dOp | MaxPool3dOp
+_MaxPool = relex.MaxPool1dOp | relex.MaxPool2dOp | relex.MaxPool3dOp
 
 _OfOneTensor = (
-    BroadcastToOp | ExpandDimsOp | PermuteDimsOp | ReshapeOp | SqueezeOp | StridedSliceOp | TakeOp | PadOp | _MaxPool
+    relex.BroadcastToOp
+    | relex.ExpandDimsOp
+    | relex.PermuteDimsOp
+    | relex.ReshapeOp
+    | relex.SqueezeOp
+    | relex.StridedSliceOp
+    | relex.TakeOp
+    | relex.PadOp
+    | _MaxPool
 )
 """Operators that move elements of their first operand, or choose some."""
 
@@ -50,10 +42,11 @@ class MoveBytesPass(RelexPass):
     `DequantizeLinear` and `QuantizeLinear`. A transpose, a reshape, a slice, a pad, a `concat`, or a maximum of
     windows, whose operand is a function of bytes, is computed on the bytes, and the function is applied to its result;
     a maximum, if the function never falls. What makes bytes of a `concat` or a pad is applied to the operands. Then
-    what makes bytes of bytes is evaluated for all 256 of them: nothing is left where all stay, and `clip` where some
-    are cut off.
+    what makes bytes of bytes is evaluated for all 256 of them: nothing is left where all stay, `clip` where some are
+    cut off, and a table of the results otherwise, as for a sigmoid.
 
-    Numbers are the same in every bit: elements are moved before they are computed with, or after.
+    Numbers are the same in every bit: elements are moved before they are computed with, or after. Tables have the
+    results by the definitions of the operators, also of those that compiled code rounds otherwise.
 
     ```mlir
     func.func @main(%x: tensor<2x3xui8>) -> tensor<3x2xui8> {
@@ -78,19 +71,19 @@ class MoveBytesPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for found in list(walk(op)):
-            if isinstance(found, ConcatOp | _OfOneTensor) and not is_bytes(found.result):
+            if isinstance(found, relex.ConcatOp | _OfOneTensor) and not is_bytes(found.result):
                 _move_first(found)
         for found in list(walk(op)):
-            if isinstance(found, AstypeOp) and is_bytes(found.result):
+            if isinstance(found, relex.AstypeOp) and is_bytes(found.result):
                 _quantize_first(found)
         for found in list(walk(op)):
-            if isinstance(found, AstypeOp) and found.parent is not None and is_bytes(found.result):
+            if isinstance(found, relex.AstypeOp) and found.parent is not None and is_bytes(found.result):
                 _simplify(found)
 
 
-def _move_first(op: ConcatOp | _OfOneTensor) -> None:
+def _move_first(op: relex.ConcatOp | _OfOneTensor) -> None:
     """Apply a function of bytes to what is moved."""
-    moved = op.operands if isinstance(op, ConcatOp) else op.operands[:1]
+    moved = op.operands if isinstance(op, relex.ConcatOp) else op.operands[:1]
     functions = [f for value in moved if (f := ElementFunction.of_bytes(value)) is not None and f.is_cheap]
     if not functions or len(functions) < len(moved):
         return
@@ -99,7 +92,7 @@ def _move_first(op: ConcatOp | _OfOneTensor) -> None:
     if any(f.data.type != function.data.type or not _is_same(f.table(), table) for f in others):
         return
     properties, element_type = dict(op.properties), tensor_type(function.data.type).element_type
-    if isinstance(op, PadOp):
+    if isinstance(op, relex.PadOp):
         wanted = np.asarray(op.value, table.dtype)
         places = np.flatnonzero((table == wanted) & (np.signbit(table) == np.signbit(wanted)))
         if not places.size:
@@ -109,7 +102,7 @@ def _move_first(op: ConcatOp | _OfOneTensor) -> None:
         return
     data = [f.data for f in functions] + list(op.operands[len(moved) :])
     new = _moving(op, data, properties, element_type)
-    Rewriter.insert_op(new, InsertPoint.before(op))
+    insert_before(op, new)
     _replace(op, function.applied(new.results[0], op))
 
 
@@ -146,47 +139,46 @@ def _has_elements(op: _MaxPool) -> bool:
     return not any(padding) or (is_dense and max(padding) < min(as_integers(op.pool_size)))
 
 
-def _quantize_first(op: AstypeOp) -> None:
+def _quantize_first(op: relex.AstypeOp) -> None:
     """Make bytes of what is joined or padded, if they are made of the result."""
 
     def is_moved(value: SSAValue) -> bool:
-        return isinstance(value.owner, ConcatOp | PadOp)
+        return isinstance(value.owner, relex.ConcatOp | relex.PadOp)
 
     function = ElementFunction.of(op.result, is_moved)
     if function is None or not function.is_used_once:
         return
     moving = function.data.owner
-    assert isinstance(moving, ConcatOp | PadOp)
+    assert isinstance(moving, relex.ConcatOp | relex.PadOp)
     properties = dict(moving.properties)
-    if isinstance(moving, PadOp):
+    if isinstance(moving, relex.PadOp):
         wide = np.asarray(moving.value, numpy_dtype(tensor_type(moving.result.type).element_type))
         properties["pad_value"] = scalar(int(function.numbers(wide)), tensor_type(op.result.type).element_type)
     operands: list[SSAValue] = []
     for value in moving.operands:
-        if (known := array_of(value)) is None:
+        if (known := relex.array_of(value)) is None:
             operands.append(function.applied(value, op))
             continue
-        constant = ConstantOp(function.numbers(known))
-        Rewriter.insert_op(constant, InsertPoint.before(op))
-        operands.append(constant.result)
+        operands.append(insert_before(op, relex.ConstantOp(function.numbers(known))).result)
     new = _moving(moving, operands, properties, tensor_type(op.result.type).element_type)
     Rewriter.insert_op(new, InsertPoint.before(op))
     _replace(op, new.results[0])
 
 
-def _simplify(op: AstypeOp) -> None:
-    """Remove a function that leaves all bytes as they are, or cuts off some."""
-    function = ElementFunction.of_bytes(op.result)
-    if function is None or function.data.type != op.result.type:
+def _simplify(op: relex.AstypeOp) -> None:
+    """Remove a function that leaves all bytes as they are, clip bytes if it cuts off some, and look up any other."""
+    function = ElementFunction.of_bytes(op.result, through=relex.LookUpOp)
+    if function is None:
         return
-    table, numbers = function.table(), all_bytes(function.data)
+    old, new = (tensor_type(value.type).element_type for value in (function.data, op.result))
+    table, numbers = function.table().view(numpy_dtype(old)), all_bytes(function.data)
     low, high = int(table.min()), int(table.max())
-    if not np.array_equal(table, np.clip(numbers, low, high)):
-        return
     value = function.data
-    if (low, high) != (int(numbers[0]), int(numbers[-1])):
-        clip = ClipOp(value, low, high)
-        clip.location = op.location
-        Rewriter.insert_op(clip, InsertPoint.before(op))
-        value = clip.result
-    _replace(op, value)
+    if old != new or not np.array_equal(table, np.clip(numbers, low, high)):
+        if not any(isinstance(tensor_type(step.result.type).element_type, AnyFloat) for step in function.ops):
+            return  # Arithmetic on integers takes no longer.
+        last = np.flatnonzero(table != table[-1])[-1:] + 1  # What is equal to the last number may be left out.
+        value = insert_before(op, relex.LookUpOp(value, [*map(int, table[: last.sum() + 1])])).result
+    elif (low, high) != (int(numbers[0]), int(numbers[-1])):
+        value = insert_before(op, relex.ClipOp(value, low, high)).result
+    _replace(op, value if old == new else insert_before(op, relex.BitcastOp(value, new)).result)

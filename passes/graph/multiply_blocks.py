@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.op_edits import replace_by
 from relex.dialects.relex import ConstantOp, DenseBlocksOp, DenseOp, DequantizeBlocksOp, MatmulOp, PermuteDimsOp
 from relex.dialects.relex.block_quantized import layout_of, parts_of
 from relex.dialects.relex.tensor_ops import array_of
@@ -70,9 +71,6 @@ def _multiply_blocks(op: DenseOp | MatmulOp) -> None:
         constant.location = blocks.location
         Rewriter.insert_op(constant, InsertPoint.before(op))
         parts.append(constant.result)
-    new = DenseBlocksOp(data, *parts, layout=blocks.layout.data)
-    new.location = op.location
-    new.result.name_hint = op.result.name_hint
     unused = tuple(op.operands)
-    Rewriter.replace_op(op, new)
+    replace_by(op, DenseBlocksOp(data, *parts, layout=blocks.layout.data))
     erase_unused(unused)

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.op_edits import insert_before
 from relex.dialects.relex import AstypeOp, ConstantOp, Convolution, DenseOp, MatmulOp, array_of
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.walks import walk
@@ -66,11 +67,7 @@ def _round_operands(op: DenseOp | MatmulOp | Convolution) -> None:
 
 def _rounded(value: SSAValue, op: DenseOp | MatmulOp | Convolution) -> SSAValue:
     narrow = AstypeOp(value, bf16)
-    wide = AstypeOp(narrow.result, f32)
-    for new in (narrow, wide):
-        new.location = op.location
-    Rewriter.insert_op([narrow, wide], InsertPoint.before(op))
-    return wide.result
+    return insert_before(op, narrow, AstypeOp(narrow.result, f32)).result
 
 
 def _rounded_weight(weight: SSAValue, op: DenseOp | MatmulOp | Convolution) -> SSAValue:

@@ -10,28 +10,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from relex.dialects import relex
 from relex.dialects.arrays import np
-from relex.dialects.relex import (
-    ConstantOp,
-    Conv1dOp,
-    Conv1dPackedOp,
-    Conv2dBlockedOp,
-    Conv2dOp,
-    Conv2dPackedOp,
-    Conv3dOp,
-    Conv3dPackedOp,
-    Convolution,
-    DenseOp,
-    MatmulOp,
-    MatmulPackedOp,
-    Operator,
-    PackBytesOp,
-    PackedConvolution,
-    PadOp,
-    PermuteDimsOp,
-    ReshapeOp,
-    SumOp,
-)
 from relex.dialects.relex.packed import BYTES
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import rank_of, shape_of
@@ -50,10 +30,10 @@ from relex.passes.graph.layout.byte_factors import (
 )
 from relex.passes.graph.layout.bytes_in_blocks import pack_blocks
 
-_PACKED: dict[type[Operation], type[PackedConvolution]] = {
-    Conv1dOp: Conv1dPackedOp,
-    Conv2dOp: Conv2dPackedOp,
-    Conv3dOp: Conv3dPackedOp,
+_PACKED: dict[type[Operation], type[relex.PackedConvolution]] = {
+    relex.Conv1dOp: relex.Conv1dPackedOp,
+    relex.Conv2dOp: relex.Conv2dPackedOp,
+    relex.Conv3dOp: relex.Conv3dPackedOp,
 }
 
 
@@ -119,27 +99,27 @@ def can_pack(op: Operation) -> bool:
 def _plan(op: Operation) -> Callable[[], None] | None:
     """Return what replaces a product of bytes that are integers of 32 bits; None for anything else."""
     match op:
-        case MatmulOp() | DenseOp():
+        case relex.MatmulOp() | relex.DenseOp():
             return _pack_matmul(op)
-        case Conv2dBlockedOp():
+        case relex.Conv2dBlockedOp():
             return pack_blocks(op)
-        case Convolution() if type(op) in _PACKED:
+        case relex.Convolution() if type(op) in _PACKED:
             return _pack_convolution(op)
         case _:
             return None
 
 
-def _is_worth_it(op: Operator) -> bool:
+def _is_worth_it(op: relex.Operator) -> bool:
     """Return whether an operator has enough work to make up for packing its operands."""
     sizes = [cost.LIKELY_EXTENT if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
     return prod(sizes) * op.terms >= cost.MIN_STEPS
 
 
-def _pack_matmul(op: MatmulOp | DenseOp) -> Callable[[], None] | None:
+def _pack_matmul(op: relex.MatmulOp | relex.DenseOp) -> Callable[[], None] | None:
     """Replace a matrix product of bytes. The sum of `(a - za) * (b - zb)` is the sum of `a * b`, minus `za` times the
     sum of `b`, minus `zb` times the sum of `a - za`."""
     lhs, rhs = op.operands
-    is_dense = isinstance(op, DenseOp)
+    is_dense = isinstance(op, relex.DenseOp)
     if min(rank_of(lhs), rank_of(rhs)) < 2:
         return None
     if DYNAMIC_INDEX in (shape_of(lhs)[-1], shape_of(rhs)[-1 if is_dense else -2]) or not _is_worth_it(op):
@@ -148,18 +128,18 @@ def _pack_matmul(op: MatmulOp | DenseOp) -> Callable[[], None] | None:
     return None if a is None or b is None else partial(_replace_matmul, op, a, b)
 
 
-def _replace_matmul(op: MatmulOp | DenseOp, a: Factor, b: Factor) -> None:
-    lhs, is_dense = op.operands[0], isinstance(op, DenseOp)
+def _replace_matmul(op: relex.MatmulOp | relex.DenseOp, a: Factor, b: Factor) -> None:
+    lhs, is_dense = op.operands[0], isinstance(op, relex.DenseOp)
     out, terms = Emitter(op, a, b), op.terms
     if is_dense:
-        b = Factor(out.add(PermuteDimsOp(b.data)), b.zero)
-    product = out.add(MatmulPackedOp(out.packed_left(a, -1), out.packed_right(b, -2)))
+        b = Factor(out.add(relex.PermuteDimsOp(b.data)), b.zero)
+    product = out.add(relex.MatmulPackedOp(out.packed_left(a, -1), out.packed_right(b, -2)))
     product = out.without(product, out.left_zero(a), lambda: out.sums_of_right(b, [-2], terms))
-    product = out.without(product, out.right_zero(b), lambda: out.add(SumOp(lhs, [-1], keepdims=True)))
+    product = out.without(product, out.right_zero(b), lambda: out.add(relex.SumOp(lhs, [-1], keepdims=True)))
     out.finish(product)
 
 
-def _pack_convolution(op: Convolution) -> Callable[[], None] | None:
+def _pack_convolution(op: relex.Convolution) -> Callable[[], None] | None:
     """Replace a convolution of bytes, likewise. The padding of the data is its zero point."""
     shape, groups = shape_of(op.weight), as_integer(op.groups)
     if DYNAMIC_INDEX in shape or not _is_worth_it(op) or (groups > 1 and shape[1] % BYTES):
@@ -172,7 +152,7 @@ def _pack_convolution(op: Convolution) -> Callable[[], None] | None:
     return partial(_replace_convolution, op, a, b)
 
 
-def _replace_convolution(op: Convolution, a: Factor, b: Factor) -> None:
+def _replace_convolution(op: relex.Convolution, a: Factor, b: Factor) -> None:
     shape, groups = shape_of(op.weight), as_integer(op.groups)
     outputs, channels, *sizes = shape
     axes, windows = range(1, len(shape)), op.windows(shape)
@@ -180,17 +160,17 @@ def _replace_convolution(op: Convolution, a: Factor, b: Factor) -> None:
     zero, words, padding = out.left_zero(a), out.packed_left(a, 1), windows.padding
     if any(padding) and isinstance(zero, int) and zero:
         widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
-        words, padding = out.add(PadOp(words, [0, 0, 0, 0, *widths], signed(repeated(zero)))), [0]
+        words, padding = out.add(relex.PadOp(words, [0, 0, 0, 0, *widths], signed(repeated(zero)))), [0]
 
     def convolved(weight: SSAValue, groups: int) -> SSAValue:
         return out.add(_PACKED[type(op)](words, weight, windows.strides, padding, windows.dilation, groups))
 
     def by_channel(value: SSAValue) -> SSAValue:
-        return out.add(ReshapeOp(value, [1, outputs, *[1] * len(sizes)])) if prod(shape_of(value)) > 1 else value
+        return out.add(relex.ReshapeOp(value, [1, outputs, *[1] * len(sizes)])) if prod(shape_of(value)) > 1 else value
 
     def sums_of_windows() -> SSAValue:
-        ones = out.add(ConstantOp(np.ones([1, channels, *sizes], np.int8)))
-        total = convolved(out.add(PackBytesOp(ones, 1)), 1)
+        ones = out.add(relex.ConstantOp(np.ones([1, channels, *sizes], np.int8)))
+        total = convolved(out.add(relex.PackBytesOp(ones, 1)), 1)
         return out.without(total, zero, lambda: out.number(terms))
 
     product = convolved(out.packed_right(b, 1), groups)

@@ -12,14 +12,7 @@ from xdsl.transforms.canonicalization_patterns.scf import IfPropagateConstantCon
 from relex.dialects.sizes.modules import is_static
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
-from relex.passes.graph.canonicalization.control_flow import (
-    ChooseKnownCase,
-    DropUnusedResults,
-    EnterOnce,
-    ExtractOfConstant,
-    ForwardInvariants,
-    MoveInvariantsOut,
-)
+from relex.passes.graph.canonicalization import control_flow
 from relex.passes.rewriting.lost_sizes import LostSizes
 
 
@@ -70,14 +63,14 @@ class SimplifyRegionsPass(RelexPass):
 
 
 _PATTERNS = (
-    ExtractOfConstant(),
+    control_flow.ExtractOfConstant(),
     IfPropagateConstantCondition(),
-    ChooseKnownCase(),
+    control_flow.ChooseKnownCase(),
     SimplifyTrivialLoops(),
-    EnterOnce(),
-    ForwardInvariants(),
-    MoveInvariantsOut(),
-    DropUnusedResults(),
+    control_flow.EnterOnce(),
+    control_flow.ForwardInvariants(),
+    control_flow.MoveInvariantsOut(),
+    control_flow.DropUnusedResults(),
 )
 
 

@@ -10,20 +10,11 @@ from typing import cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Operation
-from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import array_from_dense, is_float_dtype
-from relex.dialects.relex import (
-    ConcatOp,
-    ConstantOp,
-    Conv1dOp,
-    Conv2dOp,
-    Conv3dOp,
-    Convolution,
-    StridedSliceOp,
-    Windows,
-)
+from relex.dialects.op_edits import replace_by
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import Shape, shape_of
 from relex.dialects.walks import walk_of
@@ -70,7 +61,7 @@ class SplitWindowsPass(RelexPass):
     name = "split-windows"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pending = walk_of(op, Conv1dOp, Conv2dOp, Conv3dOp)
+        pending = walk_of(op, relex.Conv1dOp, relex.Conv2dOp, relex.Conv3dOp)
         while pending:
             pending += _split(pending.pop())
 
@@ -88,7 +79,7 @@ class _Band:
         return (self.end - self.first) * len(self.taps)
 
 
-def _split(op: Convolution) -> list[Convolution]:
+def _split(op: relex.Convolution) -> list[relex.Convolution]:
     """Replace a convolution by some that compute a band each, if it is worth it, and return those."""
     weight = constant_weight(op)
     if weight is None or as_integer(op.groups) != 1:
@@ -101,12 +92,14 @@ def _split(op: Convolution) -> list[Convolution]:
     return []
 
 
-def _bands(windows: Windows, dimension: int, size: int) -> list[_Band]:
+def _bands(windows: relex.Windows, dimension: int, size: int) -> list[_Band]:
     """Return the results along a dimension that read data of this size with the same taps; none if there are too many
     bands, or if some results only read padding."""
     stride, step = windows.strides[dimension], windows.dilation[dimension]
     before, extent = windows.before[dimension], cast(int, windows.size[dimension])
-    (count,) = cast(Shape, Windows((extent,), (stride,), (before, windows.after[dimension]), (step,)).counts([size]))
+    (count,) = cast(
+        Shape, relex.Windows((extent,), (stride,), (before, windows.after[dimension]), (step,)).counts([size])
+    )
 
     def taps(result: int) -> range:
         place = result * stride - before
@@ -123,7 +116,7 @@ def _bands(windows: Windows, dimension: int, size: int) -> list[_Band]:
     return bands
 
 
-def _is_worth_it(op: Convolution, dimension: int, bands: list[_Band]) -> bool:
+def _is_worth_it(op: relex.Convolution, dimension: int, bands: list[_Band]) -> bool:
     images, outputs, *counts = shape_of(op.result)
     _, inputs, *extents = shape_of(op.weight)
     all_products = counts[dimension] * extents[dimension]
@@ -139,33 +132,30 @@ def _is_finite(weight: Array) -> bool:
 
 
 def _in_bands(
-    op: Convolution, weight: Array, windows: Windows, dimension: int, bands: list[_Band]
-) -> list[Convolution]:
+    op: relex.Convolution, weight: Array, windows: relex.Windows, dimension: int, bands: list[_Band]
+) -> list[relex.Convolution]:
     """Replace a convolution by one for each band."""
     axis, constant = 2 + dimension, op.weight.owner
     parts = [_of_band(op, weight, windows, dimension, band) for band in bands]
-    joined = ConcatOp(*(part[-1].results[0] for part in parts), axis=axis)
-    joined.result.name_hint = op.result.name_hint
+    joined = relex.ConcatOp(*(part[-1].results[0] for part in parts), axis=axis)
     new = [*chain.from_iterable(parts), joined]
-    for made in new:
-        made.location = op.location
-    Rewriter.insert_op(new, InsertPoint.before(op))
-    op.result.replace_all_uses_with(joined.result)
-    Rewriter.erase_op(op)
+    replace_by(op, *new)
     erase_unused_constants([constant])
-    return [made for made in new if isinstance(made, Convolution)]
+    return [made for made in new if isinstance(made, relex.Convolution)]
 
 
-def _of_band(op: Convolution, weight: Array, windows: Windows, dimension: int, band: _Band) -> list[Operation]:
+def _of_band(
+    op: relex.Convolution, weight: Array, windows: relex.Windows, dimension: int, band: _Band
+) -> list[Operation]:
     """Return the ops that compute a band, the last one its convolution."""
     axis, data, ops = 2 + dimension, op.data, list[Operation]()
     stride, step, before = windows.strides[dimension], windows.dilation[dimension], windows.before[dimension]
     begin = band.first * stride + band.taps[0] * step - before
     end = (band.end - 1) * stride + band.taps[-1] * step - before + 1
     if (begin, end) != (0, shape_of(data)[axis]):
-        ops.append(StridedSliceOp(data, [axis], [begin], [end]))
+        ops.append(relex.StridedSliceOp(data, [axis], [begin], [end]))
         data = ops[-1].results[0]
-    taps = ConstantOp(weight[(slice(None),) * axis + (slice(band.taps.start, band.taps.stop),)])
+    taps = relex.ConstantOp(weight[(slice(None),) * axis + (slice(band.taps.start, band.taps.stop),)])
     taps.result.name_hint = op.weight.name_hint
     around = [[0 if d == dimension else n for d, n in enumerate(pads)] for pads in (windows.before, windows.after)]
     padding = around[0] if around[0] == around[1] else [*around[0], *around[1]]

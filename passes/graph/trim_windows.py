@@ -7,10 +7,10 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import array_from_dense, has_dtype, is_float_dtype
+from relex.dialects.op_edits import replace_by
 from relex.dialects.relex import ConstantOp, Conv1dOp, Conv2dOp, Conv3dOp, Convolution, Windows
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import Shape, shape_of, tensor_type
@@ -66,11 +66,9 @@ def _trim(op: Convolution) -> None:
         return
     kept = ConstantOp(part)
     new = _with_taps(op, kept, windows, taps)
-    kept.location, new.location = weight.location, op.location
-    kept.result.name_hint, new.result.name_hint = weight.result.name_hint, op.result.name_hint
-    Rewriter.insert_op([kept, new], InsertPoint.before(op))
-    op.result.replace_all_uses_with(new.result)
-    Rewriter.erase_op(op)
+    kept.result.name_hint = weight.result.name_hint
+    replace_by(op, kept, new)
+    kept.location = weight.location
     erase_unused_constants([weight])
 
 

@@ -8,18 +8,11 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, f32, f64
-from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import array_from_dense
-from relex.dialects.relex import (
-    ConstantOp,
-    Conv2dBlockedOp,
-    Conv2dOp,
-    MatmulOp,
-    WinogradInputTransformOp,
-    WinogradOutputTransformOp,
-)
+from relex.dialects.op_edits import replace_by
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import Shape, rank_of, shape_of, tensor_type
 from relex.dialects.relex.winograd import POINTS, WINDOW, Transforms, tiles_of
@@ -75,7 +68,7 @@ class WinogradConv2dPass(RelexPass):
         processor = processor_in(op)
         if processor is None or not processor.vector_bits:
             return
-        for found in walk_of(op, Conv2dOp, Conv2dBlockedOp):
+        for found in walk_of(op, relex.Conv2dOp, relex.Conv2dBlockedOp):
             layer = _Layer.of(found, processor)
             if layer is not None and (tile := layer.best_tile) is not None:
                 layer.replace(tile)
@@ -85,26 +78,28 @@ class WinogradConv2dPass(RelexPass):
 class _Layer:
     """A convolution that can be computed with fewer products."""
 
-    op: Conv2dOp | Conv2dBlockedOp
+    op: relex.Conv2dOp | relex.Conv2dBlockedOp
     weight: Array
     """The weight `[O, C, 3, 3]`; channels that fill the last block of results count."""
     lanes: int
 
     @classmethod
-    def of(cls, op: Conv2dOp | Conv2dBlockedOp, processor: Processor) -> _Layer | None:
+    def of(cls, op: relex.Conv2dOp | relex.Conv2dBlockedOp, processor: Processor) -> _Layer | None:
         """Return the layer of an op, if it is one."""
         constant, element_type = op.weight.owner, tensor_type(op.weight.type).element_type
-        if not isinstance(constant, ConstantOp) or element_type not in (f32, f64) or as_integer(op.groups) != 1:
+        if not isinstance(constant, relex.ConstantOp) or element_type not in (f32, f64) or as_integer(op.groups) != 1:
             return None
         windows = op.windows(shape_of(op.weight))
         if (windows.size, windows.strides, windows.dilation) != ((WINDOW, WINDOW), (1, 1), (1, 1)):
             return None
-        if DYNAMIC_INDEX in shape_of(op.data)[1:] or (isinstance(op, Conv2dBlockedOp) and op.depthwise is not None):
+        if DYNAMIC_INDEX in shape_of(op.data)[1:] or (
+            isinstance(op, relex.Conv2dBlockedOp) and op.depthwise is not None
+        ):
             return None
         weight = array_from_dense(constant.value)
         if not np.isfinite(weight).all():
             return None
-        if isinstance(op, Conv2dBlockedOp):
+        if isinstance(op, relex.Conv2dBlockedOp):
             outer, blocks, *_, inputs, outputs = weight.shape
             # [O / o, C / c, 3, 3, c, o]
             weight = weight.transpose(0, 5, 1, 4, 2, 3).reshape(outer * outputs, blocks * inputs, WINDOW, WINDOW)
@@ -143,22 +138,17 @@ class _Layer:
         op, constant = self.op, self.op.weight.owner
         ops = [*into_blocks(op.data, self.lanes)] if rank_of(op.data) == 4 else []
         windows = op.windows(shape_of(op.weight))
-        data = WinogradInputTransformOp(ops[-1] if ops else op.data, tile, (*windows.before, *windows.after))
-        is_blocked = isinstance(op, Conv2dBlockedOp)
+        data = relex.WinogradInputTransformOp(ops[-1] if ops else op.data, tile, (*windows.before, *windows.after))
+        is_blocked = isinstance(op, relex.Conv2dBlockedOp)
         block = shape_of(op.result)[4] if is_blocked else self.lanes
         outputs, inputs = self.weight.shape[:2]
         # Channels that fill the last block count.
         more = [(0, -outputs % block), (0, shape_of(data.result)[2] - inputs)]
-        weight = ConstantOp(Transforms.of(tile).of_weight(np.pad(self.weight, [*more, (0, 0), (0, 0)])))
+        weight = relex.ConstantOp(Transforms.of(tile).of_weight(np.pad(self.weight, [*more, (0, 0), (0, 0)])))
         weight.result.name_hint = op.weight.name_hint
-        products = MatmulOp(data, weight)
-        result = WinogradOutputTransformOp(products, tile, shape_of(op.result)[2:4], block)
+        products = relex.MatmulOp(data, weight)
+        result = relex.WinogradOutputTransformOp(products, tile, shape_of(op.result)[2:4], block)
         ops += [data, weight, products, result]
         ops += () if is_blocked else from_blocks(result.result, shape_of(op.result))
-        for made in ops:
-            made.location = op.location
-        ops[-1].results[0].name_hint = op.result.name_hint
-        Rewriter.insert_op(ops, InsertPoint.before(op))
-        op.result.replace_all_uses_with(ops[-1].results[0])
-        Rewriter.erase_op(op)
+        replace_by(op, *ops)
         erase_unused_constants([constant])

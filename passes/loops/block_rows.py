@@ -27,7 +27,7 @@ from relex.passes.analysis.op_patterns import reuses_operands
 from relex.passes.analysis.scaled_sums import is_scaled_later
 from relex.passes.analysis.sharing import has_views, is_spatial, is_understood, may_be_one
 from relex.passes.cpu import cost
-from relex.passes.cpu.l2_working_set import bytes_nearby, bytes_used
+from relex.passes.cpu.caches import bytes_nearby, bytes_used
 from relex.passes.cpu.reduction_nest import block_named, element_written, named, uses
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.buffer_edits import make_buffer, remove_buffer

@@ -17,7 +17,7 @@ from relex.passes.analysis.loop_tree import blocks_in, loops_of
 from relex.passes.analysis.op_patterns import reuses_operands
 from relex.passes.analysis.sharing import has_views
 from relex.passes.cpu import cost
-from relex.passes.cpu.l2_working_set import bytes_nearby, bytes_used
+from relex.passes.cpu.caches import bytes_nearby, bytes_used
 from relex.passes.cpu.reduction_nest import count
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.memoize import rewrite_once

@@ -15,21 +15,13 @@ from xdsl.rewriter import Rewriter
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, OpPattern, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import Element, is_pure
 from relex.dialects.walks import walk_of
+from relex.passes.analysis import sharing
 from relex.passes.analysis.buffers import buffers_written
 from relex.passes.analysis.dependence import may_alias, statement_accesses
 from relex.passes.analysis.kept import forget, keeping
 from relex.passes.analysis.loop_tree import blocks_in, following, is_reduction, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block, reuses_operands
-from relex.passes.analysis.sharing import (
-    all_accesses,
-    depends_on,
-    has_views,
-    is_spatial,
-    is_understood,
-    may_be_one,
-    packs,
-)
-from relex.passes.cpu.l2_working_set import bytes_nearby, bytes_used
+from relex.passes.cpu.caches import bytes_nearby, bytes_used
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.loop_edits import take_body
 from relex.passes.schedule.code_motion import move_before
@@ -71,7 +63,7 @@ class MergeLoopsPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         nearby = bytes_nearby(op)
         for function in op.ops:
-            if isinstance(function, PrimFuncOp) and not has_views(function):
+            if isinstance(function, PrimFuncOp) and not sharing.has_views(function):
                 with keeping({}):
                     while _merge_in(function.body.block, function, nearby):
                         pass  # A merged nest may in turn depend on the one before it.
@@ -96,12 +88,12 @@ def _merge_in(block: Block, function: PrimFuncOp, nearby: int) -> bool:
 
 def _may_come_before(first: Operation | None, second: Operation, function: PrimFuncOp) -> bool:
     """Return whether a nest packs panels, and may do so before the nest in front of it."""
-    if not isinstance(first, ForOp) or not isinstance(second, ForOp) or not packs(second):
+    if not isinstance(first, ForOp) or not isinstance(second, ForOp) or not sharing.packs(second):
         return False
-    return all(map(is_understood, (first, second))) and not any(
+    return all(map(sharing.is_understood, (first, second))) and not any(
         (a.is_write or b.is_write) and may_alias(a.buffer, b.buffer, function)
-        for a in all_accesses(first)
-        for b in all_accesses(second)
+        for a in sharing.all_accesses(first)
+        for b in sharing.all_accesses(second)
     )
 
 
@@ -110,14 +102,14 @@ def _shared_loops(
 ) -> list[tuple[ForOp, ForOp]]:
     """Return the loops that two nests may share, in pairs, outermost first; none if they should not. `nearby` is the
     number of bytes that stay in the cache."""
-    if not isinstance(first, ForOp) or not isinstance(second, ForOp) or not depends_on(second, first):
+    if not isinstance(first, ForOp) or not isinstance(second, ForOp) or not sharing.depends_on(second, first):
         return []
-    if not is_understood(first) or not is_understood(second) or packs(first):
+    if not sharing.is_understood(first) or not sharing.is_understood(second) or sharing.packs(first):
         return []
-    spatial = {loop for product in _products(first) for loop in loops_around(product) if is_spatial(loop)}
+    spatial = {loop for product in _products(first) for loop in loops_around(product) if sharing.is_spatial(loop)}
     shared: list[tuple[ForOp, ForOp]] = []
     outer, inner = first, second
-    while isinstance(outer, ForOp) and isinstance(inner, ForOp) and may_be_one(outer, inner, function):
+    while isinstance(outer, ForOp) and isinstance(inner, ForOp) and sharing.may_be_one(outer, inner, function):
         shared.append((outer, inner))
         outer, inner = outer.body.block.last_op, only_step(inner)
     if not shared or (spatial <= {outer for outer, _ in shared} and not any(map(reuses_operands, blocks_in(second)))):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from functools import cache
 
-from xdsl.ir import Operation
+from xdsl.dialects import memref
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import Pure
 from xdsl.transforms.common_subexpression_elimination import CSEDriver
 
 from relex.dialects.tir import PrimFuncOp
+from relex.dialects.tir.indices import known_size
 
 
 def share_equal_values(function: PrimFuncOp) -> None:
-    """Let a loop function compute each value once, where it was computed before."""
+    """Let a loop function compute each value once, where it was computed before. Sizes that it states to be equal are
+    one value."""
     _Driver().simplify(function)
 
 
@@ -20,7 +23,13 @@ class _Driver(CSEDriver):
     """Looks at loops and blocks from inside alone: they have no results, and whether one has effects would be found by
     looking through all of it, again in each loop around it."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._sizes: dict[str, SSAValue] = {}
+
     def _simplify_operation(self, op: Operation) -> None:
+        if isinstance(op, memref.DimOp) and op.result.uses and self._is_known(op):
+            return
         if not _is_arithmetic(type(op)):
             if op.results or not op.regions:
                 super()._simplify_operation(op)
@@ -30,6 +39,19 @@ class _Driver(CSEDriver):
             self._replace_and_delete(op, existing)
         else:
             self._known_ops[op] = op
+
+    def _is_known(self, op: memref.DimOp) -> bool:
+        """Replace a size that the function has asked for, by the name that it states for it. Return whether it had."""
+        name = known_size(op.result)
+        if not isinstance(name, str):
+            return False
+        if (known := self._sizes.get(name)) is None:
+            if isinstance(op.parent_op(), PrimFuncOp):  # What follows, loops included, may use it.
+                self._sizes[name] = op.result
+            return False
+        op.result.replace_all_uses_with(known)
+        self._mark_erasure(op)
+        return True
 
 
 @cache

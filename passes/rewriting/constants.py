@@ -6,18 +6,11 @@ from collections.abc import Iterable
 
 from xdsl.ir import SSAValue
 
+from relex.dialects import relex
 from relex.dialects.dtypes import dense_bytes, record_of, repeats
-from relex.dialects.relex import (
-    BroadcastToOp,
-    ConstantOp,
-    ExpandDimsOp,
-    PermuteDimsOp,
-    ReshapeOp,
-    SqueezeOp,
-)
 from relex.dialects.relex.types import tensor_type
 
-_ARRANGED = (BroadcastToOp, ExpandDimsOp, PermuteDimsOp, ReshapeOp, SqueezeOp)
+_ARRANGED = (relex.BroadcastToOp, relex.ExpandDimsOp, relex.PermuteDimsOp, relex.ReshapeOp, relex.SqueezeOp)
 """Operators whose results hold what their operand holds."""
 
 
@@ -26,7 +19,7 @@ def holds_only(value: SSAValue, number: float) -> bool:
     `number`, with the same sign if that is zero. Integers never equal a number like 0.5."""
     while isinstance(op := value.owner, _ARRANGED) and tensor_type(value.type).has_static_shape():
         value = op.operand
-    if not isinstance(constant := value.owner, ConstantOp):
+    if not isinstance(constant := value.owner, relex.ConstantOp):
         return False
     try:
         element = record_of(constant.value.get_element_type()).bytes_of(number)
@@ -35,7 +28,7 @@ def holds_only(value: SSAValue, number: float) -> bool:
     return repeats(dense_bytes(constant.value), element)
 
 
-def erase_constant(constant: ConstantOp) -> None:
+def erase_constant(constant: relex.ConstantOp) -> None:
     """Remove a constant that has no users, and free its bytes. An op and its results reference each other, so the op
     itself stays in memory until it is garbage collected."""
     constant.detach()
@@ -46,5 +39,5 @@ def erase_constant(constant: ConstantOp) -> None:
 def erase_unused_constants(candidates: Iterable[object]) -> None:
     """Of some ops, erase the constants without users. Each is given once."""
     for op in candidates:
-        if isinstance(op, ConstantOp) and op.result.first_use is None:
+        if isinstance(op, relex.ConstantOp) and op.result.first_use is None:
             erase_constant(op)

@@ -20,15 +20,9 @@ from relex.dialects.index.text import parse_index
 from relex.dialects.index.values import substitute
 from relex.dialects.names import Names, identifier
 from relex.dialects.relex import CallOp, CallTirOp
-from relex.dialects.sizes.analysis import SizeAnalysis
-from relex.dialects.sizes.attributes import (
-    FunctionSizes,
-    has_unknown,
-    sizes_in_type,
-    stated_arguments,
-    stated_requirements,
-)
+from relex.dialects.sizes import attributes
 from relex.dialects.sizes.expressions import Size, Sizes
+from relex.dialects.sizes.function_analysis import FunctionAnalysis
 from relex.dialects.sizes.modules import ModuleSizes, sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.dialects.upstream.hints import isa
@@ -52,7 +46,7 @@ def name_sizes(module: ModuleOp) -> None:
 
 
 def _has_unknown(func: PrimFuncOp) -> bool:
-    return any(map(has_unknown, func.function_type.inputs))
+    return any(map(attributes.has_unknown, func.function_type.inputs))
 
 
 class PassedSizes:
@@ -67,10 +61,10 @@ class PassedSizes:
         """Return the sizes of the arguments and results of a call."""
         function = next(scope for scope in ancestors(call) if isinstance(scope, FuncOp))
         if function not in self._found:
-            self._found[function] = SizeAnalysis(function, self._callee, late=True).values()
+            self._found[function] = FunctionAnalysis(function, self._callee, late=True).values()
         return [self._found[function].get(value, ()) for value in (*call.arguments, *call.results)]
 
-    def _callee(self, function: Operation) -> FunctionSizes:
+    def _callee(self, function: Operation) -> attributes.FunctionSizes:
         return sizes_at_entry(function) if isinstance(function, PrimFuncOp) else self.of_functions.of(function)
 
 
@@ -84,8 +78,8 @@ def common_sizes(
     taken = Names()
     unknown = dict[int, list[tuple[Size, ...] | None]]()
     for i, (t, name) in enumerate(zip(types, names, strict=True)):
-        shape = sizes_in_type(t)
-        if not has_unknown(t) or any(len(sizes[i]) < len(shape) for sizes in passed):
+        shape = attributes.sizes_in_type(t)
+        if not attributes.has_unknown(t) or any(len(sizes[i]) < len(shape) for sizes in passed):
             continue
         keys = [tuple(sizes[i][d] for sizes in passed) for d in range(len(shape))]
         unknown[i] = [key if size == DYNAMIC_INDEX else None for key, size in zip(keys, shape, strict=True)]
@@ -112,13 +106,13 @@ def state_passed(function: Operation, texts: Mapping[int, Sequence[str]], count:
 
 def _state(func: PrimFuncOp, texts: Mapping[int, Sequence[str]]) -> None:
     """State texts for dynamic sizes as `relex.dims`, and requirements on these sizes."""
-    stated, renamed = stated_arguments(func), dict[str, Size]()
+    stated, renamed = attributes.stated_arguments(func), dict[str, Size]()
     for i, of_one in texts.items():
         set_argument_attr(func, i, DIMS_ATTR, ArrayAttr(map(StringAttr, of_one)))
         for old, new in zip(stated[i], of_one, strict=True):
             if new and old is not None and (name := name_of_size(old)) is not None:
                 renamed.setdefault(name, parse_index(new))
-    if requirements := [requirement.substitute(renamed) for requirement in stated_requirements(func)]:
+    if requirements := [requirement.substitute(renamed) for requirement in attributes.stated_requirements(func)]:
         func.attributes[REQUIRES_ATTR] = ArrayAttr(StringAttr(str(r)) for r in requirements if not r.holds)
 
 

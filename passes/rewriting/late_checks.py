@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects import arith, cf, func, tensor
 from xdsl.dialects.builtin import ModuleOp, StringAttr, i64
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.failures import FOUND_SIZE, size_declaration
-from relex.dialects.index.expr import constant_of
+from relex.dialects.index.atoms import Atom
+from relex.dialects.index.expr import IndexExpr, constant_of
 from relex.dialects.index.to_ir import IndexBuilder
+from relex.dialects.op_edits import replace_by
 from relex.dialects.relex import DataflowOp, MatchSizesOp
 from relex.dialects.sizes import MAX_SIZE
 from relex.dialects.sizes.late import LateCheck, LateSizes
@@ -18,7 +22,6 @@ from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.sizes.requirements import Requirement
 from relex.dialects.symbols import symbol_of
 from relex.dialects.walks import walk_of
-from relex.passes.rewriting.saturating_sizes import SaturatingSizes
 from relex.passes.rewriting.size_values import SizeValues
 
 
@@ -49,9 +52,7 @@ def forward(op: MatchSizesOp) -> None:
     if op.operand.type == op.result.type:
         Rewriter.replace_op(op, [], [op.operand])
         return
-    cast = tensor.CastOp(op.operand, op.result.type)
-    cast.location = op.location
-    Rewriter.replace_op(op, cast)
+    replace_by(op, tensor.CastOp(op.operand, op.result.type))
 
 
 class _Checks:
@@ -87,3 +88,35 @@ class _Checks:
         for op in (func.CallOp(FOUND_SIZE, [note], []), cf.AssertOp(holds, StringAttr(check.message))):
             at.insert(op)
             op.location = check.op.location
+
+
+class SaturatingSizes(IndexBuilder):
+    """Emits sizes where another builder does. A sum or a product that exceeds an index is the largest number of it,
+    where arithmetic wraps around."""
+
+    divide = arith.DivUIOp
+
+    def __init__(self, at: SizeValues):
+        super().__init__()
+        self._at = at
+
+    def insert(self, op: Operation) -> None:
+        self._at.insert(op)
+
+    def constant(self, value: int) -> SSAValue:
+        return self._at.constant(value)
+
+    def size(self, name: str) -> SSAValue:
+        return self._at.size(name)
+
+    def terms(self, index: IndexExpr) -> Iterable[tuple[Atom, int]]:
+        return self._at.terms(index)
+
+    def arithmetic(self, kind: type[arith.AddiOp | arith.MuliOp], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        value, zero, most = super().arithmetic(kind, lhs, rhs), self.constant(0), self.constant(MAX_SIZE)
+        if kind is arith.AddiOp:
+            grows, shrinks = self.add(arith.CmpiOp(rhs, zero, "sge")), self.add(arith.CmpiOp(value, lhs, "slt"))
+            return self.add(arith.SelectOp(self.add(arith.AndIOp(grows, shrinks)), most, value))
+        one, other = (self.add(arith.MaxSIOp(x, self.add(arith.SubiOp(zero, x)))) for x in (lhs, rhs))
+        limit = self.add(arith.DivUIOp(most, self.add(arith.MaxSIOp(other, self.constant(1)))))
+        return self.add(arith.SelectOp(self.add(arith.CmpiOp(one, limit, "ule")), value, most))

@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.index.expr import Index
 from relex.dialects.names import name_value
+from relex.dialects.op_edits import insert_before
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, LoopKind
 from relex.dialects.tir.accesses import is_pure
 from relex.passes.analysis.loop_tree import guard_of, steps_in
@@ -77,9 +78,7 @@ def add_condition(block: BlockOp, holds: SSAValue) -> None:
         guard.operands[0] = IndexArithmetic(guard).add(arith.AndIOp(guard.cond, holds))
         return
     inside = Block()
-    guard = scf.IfOp(holds, [], Region(inside))
-    guard.location = block.location
-    Rewriter.insert_op(guard, InsertPoint.before(block))
+    insert_before(block, scf.IfOp(holds, [], Region(inside)))
     block.detach()
     inside.add_ops([block, scf.YieldOp()])
 

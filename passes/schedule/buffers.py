@@ -25,18 +25,11 @@ from relex.dialects.index.values import replace_atoms
 from relex.dialects.schedule.block_primitives import CompactBufferOp, TransformLayoutOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
 from relex.dialects.tir.accesses import Access
+from relex.passes.analysis import loop_tree
 from relex.passes.analysis.buffers import accesses_in, allocated_sizes, buffer_name, local_buffer, pick_buffer
 from relex.passes.analysis.dependence import block_accesses, carrying, equal_atoms
 from relex.passes.analysis.footprints import region_of
 from relex.passes.analysis.kept import resumed
-from relex.passes.analysis.loop_tree import (
-    function_of,
-    label_of,
-    loops_of,
-    name_of_block,
-    runs_for_all_values,
-    steps_in,
-)
 from relex.passes.rewriting.buffer_edits import make_buffer, remove_buffer
 from relex.passes.schedule.primitive_table import primitive
 from relex.passes.schedule.rebind import bind_to_loops, is_bound_to_loops, redirect
@@ -52,7 +45,7 @@ def compact_buffer(block: BlockOp, index: int) -> None:
     buffer = pick_buffer(block, "write", index)
     alloc = local_buffer(buffer, block)
     with resumed():
-        accesses = list(accesses_in(function_of(block), buffer))
+        accesses = list(accesses_in(loop_tree.function_of(block), buffer))
         loop = _innermost_loop(accesses, alloc, block)
         _check_private(accesses, loop, alloc, block)
         footprint = _footprint(accesses, loop, alloc)
@@ -61,7 +54,7 @@ def compact_buffer(block: BlockOp, index: int) -> None:
         changed = {user: _variables_shifted(user, buffer, bases) for user in users}
     for user, variables in changed.items():
         if not is_bound_to_loops(user, variables):
-            fail(user, f"expected variables of {name_of_block(user)} that are sums of loops")
+            fail(user, f"expected variables of {loop_tree.name_of_block(user)} that are sums of loops")
 
     sizes = [size for _, size in footprint]
     first = next(op for op in loop.body.block.ops if any(op.is_ancestor(user) for user in changed))
@@ -74,7 +67,7 @@ def compact_buffer(block: BlockOp, index: int) -> None:
 
 def _innermost_loop(accesses: Sequence[Access], alloc: AllocBufferOp, block: BlockOp) -> ForOp:
     """Return the innermost loop around all accesses."""
-    around = loops_of(block)
+    around = loop_tree.loops_of(block)
     shared = [loop for loop in around if all(loop.is_ancestor(access.block) for access in accesses)]
     if not shared or shared[-1].is_ancestor(alloc):
         fail(block, f"expected all uses of {name_of(alloc.buffer)} in one loop, inside of its scope")
@@ -83,20 +76,23 @@ def _innermost_loop(accesses: Sequence[Access], alloc: AllocBufferOp, block: Blo
 
 def _check_private(accesses: Sequence[Access], loop: ForOp, alloc: AllocBufferOp, block: BlockOp) -> None:
     """Fail if elements are carried from one iteration to another."""
-    around = [outer for outer in loops_of(block) if outer.is_ancestor(loop) and not outer.is_ancestor(alloc)]
+    around = [outer for outer in loop_tree.loops_of(block) if outer.is_ancestor(loop) and not outer.is_ancestor(alloc)]
     for write in (access for access in accesses if access.is_write):
         for read in (access for access in accesses if not access.is_write):
             carried = carrying(around, write, read)
             if carried and not any(_is_computed_anew(read, again) for again in accesses if again.is_write):
-                fail(block, f"{name_of(alloc.buffer)} carries values across iterations of {label_of(carried[-1])}")
+                fail(
+                    block,
+                    f"{name_of(alloc.buffer)} carries values across iterations of {loop_tree.label_of(carried[-1])}",
+                )
 
 
 def _is_computed_anew(read: Access, write: Access) -> bool:
     """Return whether a write precedes a read in every iteration of the innermost loop around both, and covers all
     elements that are read there."""
-    loop = [around for around in loops_of(write.block) if around.is_ancestor(read.block)][-1]
-    steps = list(steps_in(loop))
-    if steps.index(write.block) >= steps.index(read.block) or not runs_for_all_values(write.block):
+    loop = [around for around in loop_tree.loops_of(write.block) if around.is_ancestor(read.block)][-1]
+    steps = list(loop_tree.steps_in(loop))
+    if steps.index(write.block) >= steps.index(read.block) or not loop_tree.runs_for_all_values(write.block):
         return False
     if write.in_init or write.op.parent_op() is not write.block:
         return False  # It may not happen in every iteration.
@@ -149,7 +145,7 @@ def transform_layout(block: BlockOp, buffer: tuple[str, int], index_map: AffineM
         sizes = [old_sizes[dimension] for dimension in order]
     else:
         sizes = _new_sizes(old, old_sizes, block, index_map)
-    users = list(dict.fromkeys(access.block for access in accesses_in(function_of(block), old)))
+    users = list(dict.fromkeys(access.block for access in accesses_in(loop_tree.function_of(block), old)))
     new = make_buffer(alloc.buffer.type.element_type, sizes, buffer_name(old), InsertPoint.before(alloc), alloc)
     for user in users:
         _use_layout(user, old, new, index_map)

@@ -36,15 +36,8 @@ from relex.passes.analysis.loop_tree import (
 from relex.passes.analysis.reduction_order import order_matters
 from relex.passes.rewriting.index_arithmetic import IndexArithmetic, substitute
 from relex.passes.rewriting.loop_edits import add_guard, erase_empty, insert_nest, new_loop
+from relex.passes.schedule import code_motion
 from relex.passes.schedule.arguments import NewNames
-from relex.passes.schedule.code_motion import (
-    accesses_from,
-    branches,
-    check_independent,
-    check_runs_anywhere,
-    find_late_values,
-    move_before,
-)
 from relex.passes.schedule.compute_inline import elementwise_store
 from relex.passes.schedule.primitive_table import primitive
 from relex.passes.schedule.rebind import with_variables
@@ -54,7 +47,7 @@ from relex.passes.schedule.rebind import with_variables
 def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     """Move a block into a loop of its consumers: each iteration computes what it reads, in loops `ax0`, `ax1`, ..."""
     check_structure(loop)
-    branch, other = branches(block, loop)
+    branch, other = code_motion.branches(block, loop)
     if not branch.is_before_in_block(other):
         fail(block, f"expected {name_of_block(block)} to stand before {label_of(loop)}")
     for around in (loop, *loops_around(loop)):
@@ -63,7 +56,7 @@ def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     buffer, element = _written_element(block)
     local_buffer(buffer, block)
     check_only_writer(func, buffer, block)
-    check_runs_anywhere(block)
+    code_motion.check_runs_anywhere(block)
     _check_reduces_in_order(block)
     _check_whole_reduction(block, other)
     readers = [access for access in accesses_in(func, buffer) if access.block is not block]
@@ -73,13 +66,13 @@ def compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
                         f"{name_of_block(reader.block)} is not")  # fmt: skip
     if not readers:
         fail(block, f"expected {name_of(buffer)} to be read in {label_of(loop)}")
-    check_independent(block, list(accesses_from(branch, other)), exempt=[buffer])
+    code_motion.check_independent(block, list(code_motion.accesses_from(branch, other)), exempt=[buffer])
     region = region_of([reader.element for reader in readers], loop)
     variables = _variables_read(block, element, region)
     placement = _Placement(block, loop, _ranges_read(variables, element, region))
     first = next(op for op in loop.body.block.ops if any(op.is_ancestor(reader.block) for reader in readers))
-    late, labels = find_late_values(block, other), placement.labels(names)
-    move_before(late, other)
+    late, labels = code_motion.find_late_values(block, other), placement.labels(names)
+    code_motion.move_before(late, other)
     replace(placement, block=with_variables(block, variables)).move(InsertPoint.before(first), labels)
 
 
@@ -142,18 +135,18 @@ def reverse_compute_at(block: BlockOp, loop: ForOp, names: NewNames) -> None:
     """Move a block into a loop of its producers: each iteration consumes the elements that it has computed, in loops
     `ax0`, `ax1`, ... at the end of the loop."""
     check_structure(loop)
-    branch, other = branches(block, loop)
+    branch, other = code_motion.branches(block, loop)
     if not other.is_before_in_block(branch):
         fail(block, f"expected {name_of_block(block)} to stand after {label_of(loop)}")
     if is_reduction(block):
         fail(block, f"expected {name_of_block(block)} to have spatial variables only, found a reduction")
     if any(around.kind.data is not LoopKind.SERIAL for around in (loop, *loops_around(loop))):
         elementwise_store(block)
-    check_runs_anywhere(block)
+    code_motion.check_runs_anywhere(block)
     _check_still_runs(block, loop, other)
     late, placement = _reversed(block, loop, branch, other)
     labels = placement.labels(names)
-    move_before(late, other)
+    code_motion.move_before(late, other)
     placement.move(InsertPoint.at_end(loop.body.block), labels)
 
 
@@ -163,7 +156,7 @@ def _reversed(
 ) -> tuple[Sequence[Operation], _Placement]:
     """Return what has to move with a block into a loop of its producers, and where it goes there. `branch` holds the
     loop and `other` the block, next to each other. Fail if the block cannot be there."""
-    passed = list(accesses_from(other, branch))
+    passed = list(code_motion.accesses_from(other, branch))
     inside = [access for access in passed if loop.is_ancestor(access.block) and access.is_write]
     produced = [buffer for buffer in buffers_read(block) if any(access.buffer is buffer for access in inside)]
     if not produced:
@@ -171,9 +164,9 @@ def _reversed(
     if guard_of(block) is not None:
         for written in buffers_written(block):
             check_only_writer(function_of(block), written, block)
-    check_independent(block, passed, exempt=produced)
+    code_motion.check_independent(block, passed, exempt=produced)
     _check_any_order(block, branch)
-    late = find_late_values(block, other)
+    late = code_motion.find_late_values(block, other)
     shared = branch.parent_op()
     ranges = _ranges(block, loop, produced, shared if isinstance(shared, ForOp) else None)
     return late, _Placement(block, loop, ranges)

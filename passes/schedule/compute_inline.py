@@ -9,40 +9,25 @@ from functools import reduce
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import IndexExpr, terms_of
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.op_edits import insert_before
 from relex.dialects.schedule.block_primitives import ComputeInlineOp, ReverseComputeInlineOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
 from relex.dialects.tir.indices import known_size, sizes_of, variable_of
-from relex.passes.analysis.buffers import (
-    accesses_in,
-    buffers_read,
-    buffers_written,
-    check_only_writer,
-    local_buffer,
-    outermost_block,
-    size_asked,
-    statement_of,
-)
+from relex.passes.analysis import buffers
 from relex.passes.analysis.dependence import block_accesses, may_alias
 from relex.passes.analysis.loop_tree import check_conditions, function_of, guard_of, name_of_block
 from relex.passes.analysis.sharing import is_understood
 from relex.passes.rewriting.buffer_edits import remove_buffer
 from relex.passes.rewriting.index_arithmetic import constant
 from relex.passes.rewriting.loop_edits import erase_empty
-from relex.passes.schedule.code_motion import (
-    accesses_from,
-    check_independent,
-    check_runs_anywhere,
-    find_late_values,
-    is_available,
-    move_before,
-)
+from relex.passes.schedule import code_motion
 from relex.passes.schedule.primitive_table import primitive
 
 
@@ -50,9 +35,9 @@ from relex.passes.schedule.primitive_table import primitive
 def compute_inline(block: BlockOp) -> None:
     """Compute the elements that a block writes where they are read, and remove the block and its buffer."""
     store = elementwise_store(block)
-    if outermost_block(block) is not block:
+    if buffers.outermost_block(block) is not block:
         fail(block, f"expected {name_of_block(block)} not to be nested in another block")
-    alloc = local_buffer(store.memref, block)
+    alloc = buffers.local_buffer(store.memref, block)
     loads = _loads_alone(block, store)
     _check_whole_buffer(block, store, alloc)
     _check_inputs_last(block, loads)
@@ -104,10 +89,10 @@ def _loads_alone(block: BlockOp, store: memref.StoreOp) -> list[memref.LoadOp]:
     buffer = store.memref
     uses = [use.operation for use in buffer.uses if use.operation is not store]
     for op in uses:
-        if outermost_block(op) is None and not isinstance(op, memref.DimOp):
+        if buffers.outermost_block(op) is None and not isinstance(op, memref.DimOp):
             fail(op, f"expected {name_of(buffer)} to be used in blocks only")
-        if not isinstance(op, memref.LoadOp) and size_asked(op) is None:
-            check_only_writer(function_of(block), buffer, block)
+        if not isinstance(op, memref.LoadOp) and buffers.size_asked(op) is None:
+            buffers.check_only_writer(function_of(block), buffer, block)
             fail(op, f"expected loads of {name_of(buffer)} only, found '{op.name}'")
     return [op for op in uses if isinstance(op, memref.LoadOp)]
 
@@ -130,12 +115,12 @@ def extent_of_index(index: SSAValue, block: BlockOp) -> Hashable:
 
 def _check_inputs_last(block: BlockOp, loads: Sequence[memref.LoadOp]) -> None:
     """Fail if the inputs of a block may change before its result is read."""
-    func, start = function_of(block), statement_of(block)
-    ends = [statement_of(outermost_block(load) or load) for load in loads]
-    for read in buffers_read(block):
+    func, start = function_of(block), buffers.statement_of(block)
+    ends = [buffers.statement_of(buffers.outermost_block(load) or load) for load in loads]
+    for read in buffers.buffers_read(block):
         for buffer in dict.fromkeys([read, *(arg for arg in func.args if may_alias(arg, read, func))]):
             for op in [use.operation for use in buffer.uses if not block.is_ancestor(use.operation)]:
-                writer = outermost_block(op) or op
+                writer = buffers.outermost_block(op) or op
                 if isinstance(op, memref.LoadOp | memref.DimOp) or not _may_run_between(writer, start, ends):
                     continue
                 other = name_of_block(writer) if isinstance(writer, BlockOp) else f"'{writer.name}'"
@@ -146,7 +131,7 @@ def _check_inputs_last(block: BlockOp, loads: Sequence[memref.LoadOp]) -> None:
 def _may_run_between(op: Operation, start: Operation, ends: Sequence[Operation]) -> bool:
     """Return whether an op may run after one statement and before others. What shares their loops runs again in the
     next iteration."""
-    statement = statement_of(op)
+    statement = buffers.statement_of(op)
     return statement in (start, *ends) or (
         start.is_before_in_block(statement) and any(map(statement.is_before_in_block, ends))
     )
@@ -158,7 +143,7 @@ def _missing_at(load: memref.LoadOp, block: BlockOp) -> list[Operation]:
     missing: dict[Operation, None] = {}
     for value in (value for op in block.body.walk() for value in op.operands):
         op = value.owner
-        if not isinstance(op, Operation) or block.is_ancestor(op) or is_available(op, load):
+        if not isinstance(op, Operation) or block.is_ancestor(op) or code_motion.is_available(op, load):
             continue
         if not op.has_trait(ConstantLike):
             fail(block, f"expected {name_of_block(block)} to use nothing that is not there where its result is read, "
@@ -174,9 +159,8 @@ def _compute_at(load: memref.LoadOp, block: BlockOp, store: memref.StoreOp, miss
         v: indices[v] if v in indices else constant(0, load) for v in block.body.block.args
     }
     copies = [op.clone(values) for op in (*missing, *block.body.block.ops) if op is not store]
-    for copy in copies:
-        copy.location = load.location
-    Rewriter.insert_op(copies, InsertPoint.before(load))
+    if copies:
+        insert_before(load, *copies)
     return values.get(store.value, store.value)
 
 
@@ -194,25 +178,25 @@ def reverse_compute_inline(block: BlockOp) -> None:
     buffer between them."""
     func = function_of(block)
     elementwise_store(block)
-    for written in buffers_written(block):
-        check_only_writer(func, written, block)
-    check_runs_anywhere(block)
+    for written in buffers.buffers_written(block):
+        buffers.check_only_writer(func, written, block)
+    code_motion.check_runs_anywhere(block)
     producer, load = _producer(block)
     store = elementwise_store(producer)
-    _check_whole_buffer(producer, store, local_buffer(store.memref, block))
+    _check_whole_buffer(producer, store, buffers.local_buffer(store.memref, block))
     _check_reads_all(block, load, producer, store)
-    place, statement = statement_of(producer), statement_of(block)
+    place, statement = buffers.statement_of(producer), buffers.statement_of(block)
     if place is not statement and not place.is_before_in_block(statement):
         fail(block, f"expected {name_of_block(producer)} to stand before {name_of_block(block)}")
-    check_independent(block, list(accesses_from(place, statement)), exempt=[store.memref])
+    code_motion.check_independent(block, list(code_motion.accesses_from(place, statement)), exempt=[store.memref])
 
-    move_before(find_late_values(block, place), place)
+    code_motion.move_before(code_motion.find_late_values(block, place), place)
     values: dict[SSAValue, SSAValue] = {load.res: store.value}
     values.update(zip(load.indices, store.indices, strict=True))
     for op in block.body.block.ops:
         if op is not load:
             producer.body.block.insert_op_before(op.clone(values), store)
-    alloc = local_buffer(store.memref, block)
+    alloc = buffers.local_buffer(store.memref, block)
     Rewriter.erase_op(store)
     _remove_block(block, alloc)
 
@@ -220,8 +204,8 @@ def reverse_compute_inline(block: BlockOp) -> None:
 def _producer(block: BlockOp) -> tuple[BlockOp, memref.LoadOp]:
     """Return the block that computes the one element of a local buffer that only `block` reads, and the load of it."""
     func = function_of(block)
-    for buffer in buffers_read(block):
-        accesses = list(accesses_in(func, buffer))
+    for buffer in buffers.buffers_read(block):
+        accesses = list(buffers.accesses_in(func, buffer))
         writers = {access.block for access in accesses if access.is_write}
         loads = [access for access in accesses if access.block not in writers]
         if len(writers) != 1 or len(loads) != 1 or loads[0].block is not block:

@@ -184,7 +184,7 @@ def _step_of(block: BlockOp, made: AllocBufferOp) -> Operation:
 
 def _may_meet(one: Element, other: Element) -> bool:
     """Return whether elements may be the same one in some iterations, guarded or not."""
-    return all(span_of(i).meets(span_of(j)) for i, j in zip(one, other, strict=True))
+    return all(span_of(i).overlaps(span_of(j)) for i, j in zip(one, other, strict=True))
 
 
 def _variables_beyond(block: BlockOp, changes: AbstractSet[SSAValue]) -> list[BlockArgument]:

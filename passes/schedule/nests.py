@@ -15,18 +15,9 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.schedule.loop_primitives import FuseOp, ReorderOp
 from relex.dialects.tir import ForOp, IterKind, LoopKind, loops_around
 from relex.dialects.tir.accesses import Access, UsedValues
+from relex.passes.analysis import loop_tree
 from relex.passes.analysis.dependence import Meeting, check_bindings_differ, dependences, lifetime
 from relex.passes.analysis.kept import resumed
-from relex.passes.analysis.loop_tree import (
-    base_name,
-    blocks_in,
-    check_extents,
-    check_nested,
-    check_serial,
-    check_structure,
-    label_of,
-    name_of_block,
-)
 from relex.passes.analysis.reduction_order import order_matters
 from relex.passes.rewriting.index_arithmetic import IndexArithmetic, substitute
 from relex.passes.rewriting.loop_edits import insert_nest, new_loop, take_body
@@ -38,9 +29,9 @@ from relex.passes.schedule.primitive_table import primitive
 def reorder(*loops: ForOp) -> None:
     """Put nested loops into the given order, outermost first. Loops between them that are not given stay in place."""
     nest = _nest(loops)
-    check_structure(nest[0])
-    check_nested(nest)
-    check_extents(nest)
+    loop_tree.check_structure(nest[0])
+    loop_tree.check_nested(nest)
+    loop_tree.check_extents(nest)
     given = iter(loops)
     order = [next(given) if loop in loops else loop for loop in nest]
     _check_order(nest, order)
@@ -54,7 +45,7 @@ def _nest(loops: Sequence[ForOp]) -> list[ForOp]:
     while not set(loops) <= set(nest):
         scope = nest[-1].parent_op()
         if not isinstance(scope, ForOp):
-            names = " and ".join(map(label_of, loops))
+            names = " and ".join(map(loop_tree.label_of, loops))
             fail(loops[0], f"expected {names} to be perfectly nested")
         nest.append(scope)
     return nest[::-1]
@@ -62,21 +53,23 @@ def _nest(loops: Sequence[ForOp]) -> list[ForOp]:
 
 @resumed()
 def _check_order(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
-    for block in blocks_in(nest[0]):
+    for block in loop_tree.blocks_in(nest[0]):
         if block.init is not None:
             check_bindings_differ(block, nest)
     for a, b, carried in dependences(nest):
         fixed = [loop for loop in carried if loop.kind.data in (LoopKind.PARALLEL, LoopKind.VECTORIZED)]
         if fixed and nest != order:
-            fail(fixed[0], f"expected {label_of(fixed[0])} to stay in its place, as it is {fixed[0].kind.data}")
+            fail(
+                fixed[0], f"expected {loop_tree.label_of(fixed[0])} to stay in its place, as it is {fixed[0].kind.data}"
+            )
         if [loop for loop in order if loop in carried] == carried:
             continue
-        kept = ", ".join(map(label_of, carried))
+        kept = ", ".join(map(loop_tree.label_of, carried))
         if a.block is not b.block:
-            blocks = f"{name_of_block(a.block)} and {name_of_block(b.block)}"
+            blocks = f"{loop_tree.name_of_block(a.block)} and {loop_tree.name_of_block(b.block)}"
             fail(nest[0], f"cannot reorder {kept}: {blocks} have a dependence through {name_of(a.buffer)}")
         if (reason := _reason_to_keep(a, b, nest[0])) is not None:
-            fail(a.block, f"cannot reorder {kept}: they carry the reduction {name_of_block(a.block)} "
+            fail(a.block, f"cannot reorder {kept}: they carry the reduction {loop_tree.name_of_block(a.block)} "
                           f"and {reason}")  # fmt: skip
 
 
@@ -115,13 +108,16 @@ def fuse(*loops: ForOp, names: NewNames) -> ForOp:
     """Replace perfectly nested loops, outermost first, by a single loop: `i`, `j` become `i_j_fused`."""
     outer = loops[0]
     for loop in loops:
-        check_serial(loop)
-    check_structure(outer)
-    check_extents(loops)
-    check_nested(loops)
+        loop_tree.check_serial(loop)
+    loop_tree.check_structure(outer)
+    loop_tree.check_extents(loops)
+    loop_tree.check_nested(loops)
     if empty := [loop for loop in loops if loop.extent == 0]:
-        fail(empty[0], f"expected {label_of(empty[0])} to have iterations, as others cannot be computed from none")
-    _, (label,) = names.take(loops=[f"{'_'.join(map(base_name, loops))}_fused"])
+        fail(
+            empty[0],
+            f"expected {loop_tree.label_of(empty[0])} to have iterations, as others cannot be computed from none",
+        )
+    _, (label,) = names.take(loops=[f"{'_'.join(map(loop_tree.base_name, loops))}_fused"])
     substitute(outer)
     fused = new_loop(_product(loops), label, outer)
     insert_nest([fused], take_body(loops[-1]), InsertPoint.before(outer))

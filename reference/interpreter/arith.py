@@ -10,8 +10,9 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Operation
 
+from relex.dialects.dtypes import array_from_dense
 from relex.dialects.errors import stop, unsupported
-from relex.dialects.tir import Dot4Op
+from relex.dialects.tir import Dot4Op, TableLookUpOp
 from relex.dialects.upstream.arith import RemFOp
 from relex.reference.interpreter.memory import any_of
 from relex.reference.interpreter.program import SCALARS, STEPS, Binary, Preparation, Run, Unary
@@ -118,6 +119,13 @@ def interpret_dot4(op: Dot4Op) -> Run:
         return functools.reduce(operator.add, products)
 
     return run
+
+
+@SCALARS.rule(TableLookUpOp)
+def interpret_look_up(op: TableLookUpOp) -> Unary:
+    """Take numbers of a table."""
+    table = array_from_dense(op.table)
+    return lambda x: table[x.astype(np.int64) & (len(table) - 1)]
 
 
 def _byte(words: Any, number: int, dtype: Any) -> Any:

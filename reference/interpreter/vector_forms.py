@@ -1,5 +1,5 @@
 """Semantics of the ops of `llvm` that `vectorize-loops` writes where xDSL restricts ops of `arith` to scalars, and of
-the instructions that `expand-dot4` writes: see `relex.lowering.vectors.forms` and `relex.lowering.expand_dot4`."""
+the instructions that `expand-dot4` and `expand-look-ups` write: see `relex.lowering.vectors.forms`."""
 
 from __future__ import annotations
 
@@ -43,10 +43,9 @@ def interpret_icmp(op: llvm.ICmpOp) -> Binary:
 @SCALARS.rule(llvm.CallIntrinsicOp)
 def interpret_intrinsic(op: llvm.CallIntrinsicOp) -> Run:
     """Call an intrinsic of `INTRINSICS`."""
-    name = op.intrin.data.rpartition(".")[0]
-    if name not in INTRINSICS:
-        unsupported(op, f"expected one of the intrinsics {', '.join(INTRINSICS)}, found {op.intrin.data}")
-    return INTRINSICS[name]
+    name = op.intrin.data
+    found = INTRINSICS.get(name) or INTRINSICS.get(name.rpartition(".")[0])
+    return found or unsupported(op, f"expected one of the intrinsics {', '.join(INTRINSICS)}, found {name}")
 
 
 def _select(mask: Any, value: Any, other: Any, length: Any) -> Any:
@@ -81,6 +80,40 @@ def _mixed_bytes(total: Any, a: Any, b: Any) -> Any:
     return _signed_bytes(total, a.view(np.uint8), b)
 
 
+def _permuted(table: Any, places: Any) -> Any:
+    """Take elements of a vector; places are modulo their count."""
+    return table[places & (len(table) - 1)]
+
+
+def _permuted_pair(low: Any, places: Any, high: Any) -> Any:
+    """Do the same for two vectors, one after the other."""
+    return _permuted(np.concatenate([low, high]), places)
+
+
+def _permuted_bytes(table: Any, places: Any) -> Any:
+    """Take bytes of the same part of 16 bytes; 0 for negative places."""
+    parts = np.arange(len(places)) & ~15
+    return np.where(places < 0, np.int8(0), table[parts + (places & 15)])
+
+
+def _chosen_bytes(*operands: Any) -> Any:
+    """Take bytes of several vectors, one after the other; 0 for places after the last one."""
+    return _changed_bytes(np.zeros_like(operands[-1]), *operands)
+
+
+def _changed_bytes(old: Any, *operands: Any) -> Any:
+    """Do the same, but leave the bytes of `old` for places after the last one."""
+    *parts, places = operands
+    table, places = np.concatenate(parts), places.view(np.uint8)
+    return np.where(places < len(table), table[places & (len(table) - 1)], old)
+
+
+def _difference(a: Any, b: Any) -> Any:
+    """Subtract, and stop at the smallest and at the largest integer."""
+    limits = np.iinfo(a.dtype)
+    return np.clip(a.astype(np.int64) - b, limits.min, limits.max).astype(a.dtype)
+
+
 INTRINSICS: dict[str, Callable[..., Any]] = {
     "llvm.vp.select": _select,
     "llvm.is.fpclass": _is_of_class,
@@ -90,5 +123,15 @@ INTRINSICS: dict[str, Callable[..., Any]] = {
     "llvm.x86.avx512.vpdpbusd": _mixed_bytes,
     "llvm.aarch64.neon.usdot.v4i32": _mixed_bytes,
     "llvm.aarch64.neon.sdot.v4i32": _signed_bytes,
+    "llvm.x86.avx512.vpermi2var.qi": _permuted_pair,
+    "llvm.x86.avx512.permvar.si": _permuted,
+    "llvm.x86.avx2.permd": _permuted,
+    "llvm.x86.avx512.pshuf.b": _permuted_bytes,
+    "llvm.x86.avx2.pshuf.b": _permuted_bytes,
+    "llvm.x86.ssse3.pshuf.b": _permuted_bytes,
+    "llvm.aarch64.neon.tbl1": _chosen_bytes,
+    "llvm.aarch64.neon.tbl4": _chosen_bytes,
+    "llvm.aarch64.neon.tbx4": _changed_bytes,
+    "llvm.ssub.sat": _difference,
 }
-"""The functions of intrinsics, by their names without a type."""
+"""The functions of intrinsics, by their names without a type at the end."""

@@ -33,7 +33,7 @@ class Range:
         """The largest distance between two of the values."""
         return max(self.high - self.low, 0)
 
-    def meets(self, other: Range) -> bool:
+    def overlaps(self, other: Range) -> bool:
         """Return whether there is a number in both ranges."""
         return self.low <= other.high and other.low <= self.high
 

@@ -67,6 +67,7 @@ from relex.dialects.relex.gathering import ScatterElementsOp as ScatterElementsO
 from relex.dialects.relex.gathering import ScatterNdOp as ScatterNdOp
 from relex.dialects.relex.linear import DenseOp as DenseOp
 from relex.dialects.relex.linear import MatmulOp as MatmulOp
+from relex.dialects.relex.look_up import LookUpOp as LookUpOp
 from relex.dialects.relex.match_sizes import MatchSizesOp as MatchSizesOp
 from relex.dialects.relex.normalization import BatchNormOp as BatchNormOp
 from relex.dialects.relex.normalization import LayerNormOp as LayerNormOp

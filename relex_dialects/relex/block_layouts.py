@@ -6,7 +6,7 @@ loops alike, as formulas of elementwise operators do.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -107,6 +107,11 @@ def _nibble_and_bit(f: Functions, byte: Bytes, h: Element, u: Element, t: Elemen
     return _bits(f, byte(4 + 8 * u + t), 4 * h, 4) + high * 16
 
 
+def _of_table(f: Functions, byte: Bytes, h: Element, t: Element, numbers: Sequence[int]) -> Element:
+    """Return the number of a nibble in a table of 16."""
+    return f.look_up(f.right_shift(byte(t), f.cast(4 * h, i32)), numbers, f32)
+
+
 def _unsigned_nibble(f: Functions, byte: Bytes, h: Element, t: Element) -> Element:
     return _number(f, _nibble(f, byte, h, t))
 
@@ -182,13 +187,7 @@ _UNEVEN = (-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 
 
 
 def _uneven(f: Functions, byte: Bytes, h: Element, t: Element) -> Element:
-    """Return one of `_UNEVEN`, which are bytes of four words."""
-    code = _nibble(f, byte, h, t)
-    words = [int.from_bytes(bytes(n & 255 for n in _UNEVEN[i : i + 4]), "little", signed=True) for i in (0, 4, 8, 12)]
-    zero = code * 0
-    low, high = (f.select(code < 4 * i + 4, zero + words[i], zero + words[i + 1]) for i in (0, 2))
-    word = f.select(code < 8, low, high)
-    return _number(f, f.cast(f.right_shift(word, f.bitwise_and(code, 3) * 8), i8))
+    return _of_table(f, byte, h, t, _UNEVEN)
 
 
 def _scale_of_iq4_xs(f: Functions, byte: Bytes, a: Element, b: Element) -> Element:
@@ -214,12 +213,12 @@ def _scale_of_mxfp4(f: Functions, byte: Bytes) -> Element:
     return f.bitcast(f.select(exponent < 2, (exponent + 1) * 2**21, (exponent - 1) * 2**23), f32)
 
 
+_FLOATS_OF_4_BITS = (0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12)
+"""Twice the floats of a sign, two bits of an exponent, and one of a mantissa."""
+
+
 def _digit_of_mxfp4(f: Functions, byte: Bytes, h: Element, t: Element) -> Element:
-    """Return twice a float of 4 bits: a sign, two bits of an exponent, and one of a mantissa."""
-    code = _nibble(f, byte, h, t)
-    size, exponent = f.bitwise_and(code, 7), _bits(f, code, 1, 2)
-    number = f.select(size < 4, size, f.left_shift(f.bitwise_and(code, 1) + 2, f.bitwise_and(exponent + 3, 3)))
-    return _number(f, f.select(code < 8, number, 0 - number))
+    return _of_table(f, byte, h, t, _FLOATS_OF_4_BITS)
 
 
 BLOCK_LAYOUTS["MXFP4"] = BlockLayout((), (2, 16), 1, 16, _scale_of_mxfp4, _digit_of_mxfp4)

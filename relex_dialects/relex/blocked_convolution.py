@@ -13,18 +13,11 @@ from xdsl.irdl import opt_prop_def, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def, ui8
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex import types
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, integer
 from relex.dialects.relex.sliding_windows import SlidingWindows, Windows, contract, expect_rank
-from relex.dialects.relex.types import (
-    SizedType,
-    expect_element_type,
-    expect_equal,
-    expect_integers,
-    same_element_type,
-    shape_str,
-)
 from relex.dialects.sizes import Size, equal
 from relex.dialects.tir.op_pattern import OpPattern
 
@@ -54,29 +47,31 @@ class BlockedConvolution(SlidingWindows, ABC, rank=2, pattern=OpPattern.OUT_ELEM
         super().__init__(data, weight, properties={**places, "depthwise": depthwise, "groups": groups})
 
     @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+    def infer(cls, operands: Sequence[types.SizedType], properties: Mapping[str, Attribute]) -> types.SizedType:
         element_type = operands[1].element_type
         if operands[0].element_type != ui8 or "depthwise" not in properties:
-            element_type = same_element_type(*operands)
-        expect_element_type(operands[1], NUMBERS, "operands")
+            element_type = types.same_element_type(*operands)
+        types.expect_element_type(operands[1], NUMBERS, "operands")
         data, weight = operands[0].get_shape(), expect_rank(operands[1], 6, "a weight")
         if len(data) not in (4, 5):
-            raise InferenceError(f"expected data of rank 5, or 4 for blocks of 1 channel, found {shape_str(data)}")
-        (groups,) = expect_integers([as_integer(properties["groups"])], "groups", least=1)
+            raise InferenceError(
+                f"expected data of rank 5, or 4 for blocks of 1 channel, found {types.shape_str(data)}"
+            )
+        (groups,) = types.expect_integers([as_integer(properties["groups"])], "groups", least=1)
         for count, what in ((data[1], "input"), (weight[0], "output")):
             if not equal(count % groups, 0):
                 raise InferenceError(f"expected blocks of {what} channels that {groups} groups share, found {count}")
         blocks, channels = (0, 5) if "depthwise" in properties else (1, 4)
         parts = parts_of_block(data, weight, properties)
         read = weight[blocks] if parts == 1 else (weight[1] + (parts - 1)) // parts
-        expect_equal(data[1] // groups, read, "blocks of input channels of data and weight")
-        expect_equal((*data, 1)[4], weight[channels] * parts, "input channels in a block of data and weight")
+        types.expect_equal(data[1] // groups, read, "blocks of input channels of data and weight")
+        types.expect_equal((*data, 1)[4], weight[channels] * parts, "input channels in a block of data and weight")
         if "depthwise" in properties:
-            expect_equal(groups, 1, "groups of depthwise convolutions and")
-            expect_equal(weight[1], 1, "input channels of a channel and")
-            expect_equal(weight[4], 1, "input channels of a channel and")
+            types.expect_equal(groups, 1, "groups of depthwise convolutions and")
+            types.expect_equal(weight[1], 1, "input channels of a channel and")
+            types.expect_equal(weight[4], 1, "input channels of a channel and")
         counts = Windows.read(weight[2:4], properties).counts(data[2:4])
-        return SizedType(element_type, (data[0], weight[0], *counts, weight[5]))
+        return types.SizedType(element_type, (data[0], weight[0], *counts, weight[5]))
 
     @property
     def terms(self) -> int:

@@ -14,18 +14,11 @@ from xdsl.irdl import prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import NUMBERS, tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex import types
 from relex.dialects.relex.declared import for_ranks
 from relex.dialects.relex.operator import Operand
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, as_integer, as_integers, integer
 from relex.dialects.relex.sliding_windows import SlidingWindows, Windows, contract, expect_rank
-from relex.dialects.relex.types import (
-    Shape,
-    SizedType,
-    expect_element_type,
-    expect_equal,
-    expect_integers,
-    same_element_type,
-)
 from relex.dialects.sizes import Size, Sizes, at_most, equal
 from relex.dialects.tir.op_pattern import OpPattern
 
@@ -68,25 +61,25 @@ class Convolution(SlidingWindows, ABC, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE
         super().__init__(data, weight, properties=properties)
 
     @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+    def infer(cls, operands: Sequence[types.SizedType], properties: Mapping[str, Attribute]) -> types.SizedType:
         element_type, data, weight, groups = cls.read(operands, properties)
         if not equal(weight[0] % groups, 0):
             raise InferenceError(f"expected output channels that {groups} groups share, found {weight[0]}")
-        expect_equal(data[1] // groups, weight[1], "input channels of a group and of the weight")
+        types.expect_equal(data[1] // groups, weight[1], "input channels of a group and of the weight")
         counts = Windows.read(weight[2:], properties).counts(data[2:])
-        return SizedType(element_type, (data[0], weight[0], *counts))
+        return types.SizedType(element_type, (data[0], weight[0], *counts))
 
     @classmethod
     def read(
-        cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]
+        cls, operands: Sequence[types.SizedType], properties: Mapping[str, Attribute]
     ) -> tuple[Attribute, Sizes, Sizes, int]:
         """Return the element type, the shapes of data and weight, and the groups, which share the input channels."""
-        element_type = same_element_type(*operands)
-        expect_element_type(operands[0], NUMBERS, "operands")
+        element_type = types.same_element_type(*operands)
+        types.expect_element_type(operands[0], NUMBERS, "operands")
         data, weight = (
             expect_rank(t, 2 + cls.RANK, what) for t, what in zip(operands, ("data", "a weight"), strict=True)
         )
-        (groups,) = expect_integers([as_integer(properties["groups"])], "groups", least=1)
+        (groups,) = types.expect_integers([as_integer(properties["groups"])], "groups", least=1)
         if not equal(data[1] % groups, 0):
             raise InferenceError(f"expected input channels that {groups} groups share, found {data[1]}")
         return element_type, data, weight, groups
@@ -143,11 +136,13 @@ class TransposedConvolution(Convolution, ABC):
         super(Convolution, self).__init__(data, weight, properties={**properties, "groups": groups})
 
     @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+    def infer(cls, operands: Sequence[types.SizedType], properties: Mapping[str, Attribute]) -> types.SizedType:
         element_type, data, weight, groups = cls.read(operands, properties)
-        expect_equal(data[1], weight[0], "input channels of data and weight")
+        types.expect_equal(data[1], weight[0], "input channels of data and weight")
         windows = Windows.read(weight[2:], properties)
-        more = expect_integers(as_integers(properties["output_padding"]), "output paddings", count=cls.RANK, least=0)
+        more = types.expect_integers(
+            as_integers(properties["output_padding"]), "output paddings", count=cls.RANK, least=0
+        )
         for added, *steps in zip(more, windows.strides, windows.dilation, strict=True):
             if added >= max(steps):
                 expected = f"expected output paddings below the stride or the dilation, here {max(steps)}"
@@ -157,7 +152,7 @@ class TransposedConvolution(Convolution, ABC):
         if not all([at_most(0, size) for size in sizes]):
             found = ", ".join(map(str, windows.padding))
             raise InferenceError(f"expected paddings of at most the size of the full result, found {found}")
-        return SizedType(element_type, (data[0], weight[1] * groups, *sizes))
+        return types.SizedType(element_type, (data[0], weight[1] * groups, *sizes))
 
     @staticmethod
     def full(windows: Windows, sizes: Sequence[Size], more: Sequence[int]) -> Sizes:
@@ -174,14 +169,14 @@ class TransposedConvolution(Convolution, ABC):
 
     def evaluate(self, x: Array, weight: Array) -> Array:
         groups, windows = as_integer(self.groups), self.windows(weight.shape)
-        sizes = cast(Shape, self.full(windows, x.shape[2:], as_integers(self.output_padding)))
+        sizes = cast(types.Shape, self.full(windows, x.shape[2:], as_integers(self.output_padding)))
         # The data among zeros, as many as reach the result.
         margins = [size // s - count + 2 for size, s, count in zip(sizes, windows.strides, x.shape[2:], strict=True)]
         parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
         parts = np.pad(parts, [(0, 0)] * 3 + [(margin, margin) for margin in margins])
         kernels = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         extents = [(count - 1) * s + 1 for count, s in zip(parts.shape[3:], windows.strides, strict=True)]
-        whole = [extent + span for extent, span in zip(extents, cast(Shape, windows.spans), strict=True)]
+        whole = [extent + span for extent, span in zip(extents, cast(types.Shape, windows.spans), strict=True)]
         full = np.zeros_like(x, shape=(x.shape[0], groups, weight.shape[1], *whole))
         spatial = _SPATIAL[: self.RANK]
         for place in product(*map(range, weight.shape[2:])):

@@ -13,7 +13,7 @@ from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Exactness, Operand, Operator
 from relex.dialects.relex.properties import IntegerConstr, IntegersConstr, TextsConstr, as_integer, integer
-from relex.dialects.relex.size_properties import names_of_sizes, open_shape, shape_for
+from relex.dialects.relex.size_properties import dynamic_shape, names_of_sizes, shape_for
 from relex.dialects.relex.types import SizedType, normalize_axis
 from relex.dialects.tir.op_pattern import OpPattern
 
@@ -51,7 +51,7 @@ class IotaOp(Operator, exactness=Exactness.NUMBERS, moves=True, pattern=OpPatter
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         if (dtype := properties["dtype"]) not in NUMBERS:
             raise InferenceError(f"expected a dtype of numbers, found {dtype}")
-        sizes = open_shape(properties, names_of_sizes(operands, first=0))
+        sizes = dynamic_shape(properties, names_of_sizes(operands, first=0))
         if -1 in sizes:
             raise InferenceError("expected an expression in 'sizes' for each size of -1")
         normalize_axis(as_integer(properties["axis"]), len(sizes))

@@ -11,18 +11,9 @@ from xdsl.ir import Attribute
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_emulated, tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex import types
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Operand, Operator, tensor_type
-from relex.dialects.relex.types import (
-    Shape,
-    SizedType,
-    broadcast,
-    expect_equal,
-    long_sizes,
-    same_element_type,
-    shape_of,
-    shape_str,
-)
 from relex.dialects.tir.op_pattern import OpPattern
 
 
@@ -44,19 +35,19 @@ class DenseOp(Operator):
         def __init__(self, data: Operand, weight: Operand): ...
 
     @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        element_type = same_element_type(*operands)
+    def infer(cls, operands: Sequence[types.SizedType], properties: Mapping[str, Attribute]) -> types.SizedType:
+        element_type = types.same_element_type(*operands)
         data, weight = (t.get_shape() for t in operands)
         if not data:
             raise InferenceError("expected data of rank 1 or more, found a scalar")
         if len(weight) != 2:
-            raise InferenceError(f"expected a weight of rank 2, NxK, found {shape_str(weight)}")
-        expect_equal(data[-1], weight[1], "last sizes of data and weight")
-        return SizedType(element_type, (*data[:-1], weight[0]))
+            raise InferenceError(f"expected a weight of rank 2, NxK, found {types.shape_str(weight)}")
+        types.expect_equal(data[-1], weight[1], "last sizes of data and weight")
+        return types.SizedType(element_type, (*data[:-1], weight[0]))
 
     @property
     def pattern(self) -> OpPattern:
-        return _multiplying(self, shape_of(self.data)[:-1], shape_of(self.weight)[:1])
+        return _multiplying(self, types.shape_of(self.data)[:-1], types.shape_of(self.weight)[:1])
 
     @property
     def terms(self) -> int:
@@ -66,11 +57,11 @@ class DenseOp(Operator):
         return data @ weight.T
 
 
-def _multiplying(op: Operator, *free: Shape) -> OpPattern:
+def _multiplying(op: Operator, *free: types.Shape) -> OpPattern:
     """Return the pattern of a product, given the sizes of each operand that are not summed over: a reduction, if every
     element is used once."""
-    count = len(long_sizes(shape_of(op.result)))
-    is_used_again = any(len(long_sizes(sizes)) < count for sizes in free)
+    count = len(types.long_sizes(types.shape_of(op.result)))
+    is_used_again = any(len(types.long_sizes(sizes)) < count for sizes in free)
     # Floats without arithmetic are rounded after the sum, in another step.
     if is_used_again or is_emulated(tensor_type(op.result.type).element_type):
         return OpPattern.OUT_ELEMENTWISE_FUSABLE
@@ -88,18 +79,18 @@ class MatrixProduct(Operator, ABC):
         def __init__(self, lhs: Operand, rhs: Operand): ...
 
     @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        element_type = same_element_type(*operands)
+    def infer(cls, operands: Sequence[types.SizedType], properties: Mapping[str, Attribute]) -> types.SizedType:
+        element_type = types.same_element_type(*operands)
         lhs, rhs = (t.get_shape() for t in operands)
         if not lhs or not rhs:
             raise InferenceError("expected operands of rank 1 or more, found a scalar")
-        expect_equal(lhs[-1], rhs[max(len(rhs) - 2, 0)], "sizes of the summed dimension")
+        types.expect_equal(lhs[-1], rhs[max(len(rhs) - 2, 0)], "sizes of the summed dimension")
         rows, columns = lhs[-2:-1], rhs[-1:] if len(rhs) > 1 else ()
-        return SizedType(element_type, (*broadcast(lhs[:-2], rhs[:-2]), *rows, *columns))
+        return types.SizedType(element_type, (*types.broadcast(lhs[:-2], rhs[:-2]), *rows, *columns))
 
     @property
     def pattern(self) -> OpPattern:
-        lhs, rhs = map(shape_of, self.operands)
+        lhs, rhs = map(types.shape_of, self.operands)
         return _multiplying(self, lhs[:-1], (*rhs[:-2], *rhs[1:][-1:]))
 
     @property

@@ -13,6 +13,7 @@ from xdsl.irdl import opt_prop_def, prop_def
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import FLOATS, tensor_operand_def
 from relex.dialects.errors import InferenceError
+from relex.dialects.relex import types
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import AlongAxis, Operand, Operator, axis_of
 from relex.dialects.relex.properties import (
@@ -23,16 +24,6 @@ from relex.dialects.relex.properties import (
     as_integers,
     integer,
     integers,
-)
-from relex.dialects.relex.types import (
-    Shape,
-    SizedType,
-    expect_element_type,
-    expect_equal,
-    normalize_axes,
-    rank_of,
-    same_element_type,
-    shape_str,
 )
 from relex.dialects.sizes import Size
 from relex.dialects.tir.op_pattern import OpPattern
@@ -47,9 +38,9 @@ class _Softmax(AlongAxis, ABC, script_namespace="nn", pattern=OpPattern.OUT_ELEM
     axis = prop_def(IntegerConstr, default_value=integer(-1))
 
     @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+    def infer(cls, operands: Sequence[types.SizedType], properties: Mapping[str, Attribute]) -> types.SizedType:
         (data,) = operands
-        expect_element_type(data, FLOATS, "operands")
+        types.expect_element_type(data, FLOATS, "operands")
         axis_of(properties, data.get_shape())
         return data
 
@@ -126,12 +117,12 @@ class LayerNormOp(Operator, script_namespace="nn"):
         super().__init__(data, gamma, beta, properties={"axes": axes, "epsilon": epsilon})
 
     @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+    def infer(cls, operands: Sequence[types.SizedType], properties: Mapping[str, Attribute]) -> types.SizedType:
         data, gamma, beta = operands
-        same_element_type(*operands)
-        expect_element_type(data, FLOATS, "operands")
+        types.same_element_type(*operands)
+        types.expect_element_type(data, FLOATS, "operands")
         shape = data.get_shape()
-        axes = normalize_axes(as_integers(properties["axes"]), len(shape))
+        axes = types.normalize_axes(as_integers(properties["axes"]), len(shape))
         if list(axes) != sorted(axes):
             raise InferenceError(f"expected axes in ascending order, found {', '.join(map(str, axes))}")
         sizes = [shape[axis] for axis in axes]
@@ -140,9 +131,9 @@ class LayerNormOp(Operator, script_namespace="nn"):
         return data
 
     @property
-    def normal_axes(self) -> Shape:
+    def normal_axes(self) -> types.Shape:
         """The normalized dimensions, counted from the front."""
-        return normalize_axes(as_integers(self.axes), rank_of(self.data))
+        return types.normalize_axes(as_integers(self.axes), types.rank_of(self.data))
 
     @property
     def pattern(self) -> OpPattern:
@@ -192,10 +183,10 @@ class BatchNormOp(AlongAxis, script_namespace="nn", pattern=OpPattern.ELEMENTWIS
         super().__init__(data, gamma, beta, moving_mean, moving_var, properties={"axis": axis, "epsilon": epsilon})
 
     @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+    def infer(cls, operands: Sequence[types.SizedType], properties: Mapping[str, Attribute]) -> types.SizedType:
         data, *parameters = operands
-        same_element_type(*operands)
-        expect_element_type(data, FLOATS, "operands")
+        types.same_element_type(*operands)
+        types.expect_element_type(data, FLOATS, "operands")
         shape = data.get_shape()
         axis = axis_of(properties, shape)
         for name, parameter in zip(("gamma", "beta", "moving_mean", "moving_var"), parameters, strict=True):
@@ -209,9 +200,9 @@ class BatchNormOp(AlongAxis, script_namespace="nn", pattern=OpPattern.ELEMENTWIS
         return (x - mean) * (gamma / np.sqrt(variance + epsilon)) + beta
 
 
-def _expect_shape(t: SizedType, sizes: Sequence[Size], name: str) -> None:
+def _expect_shape(t: types.SizedType, sizes: Sequence[Size], name: str) -> None:
     shape = t.get_shape()
     if len(shape) != len(sizes):
-        raise InferenceError(f"expected {name} of shape {shape_str(sizes)}, found {shape_str(shape)}")
+        raise InferenceError(f"expected {name} of shape {types.shape_str(sizes)}, found {types.shape_str(shape)}")
     for found, size in zip(shape, sizes, strict=True):
-        expect_equal(found, size, f"sizes of {name} and data")
+        types.expect_equal(found, size, f"sizes of {name} and data")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.ir import Attribute
@@ -53,7 +54,13 @@ def power(x: Array, y: Array) -> Array:
     return np.where(y < 0, reciprocal, np.power(x, np.maximum(y, 0)))
 
 
-_OWN = {function.__name__: function for function in (bitcast, cast, erf, maximum, minimum, power, trunc_divide)}
+def look_up(x: Array, table: Sequence[float], element_type: Attribute) -> Array:
+    """Return the numbers of a type in a table of 16 or 256 that the lowest bits of integers count to."""
+    return np.asarray(table, numpy_dtype(element_type))[x.astype(np.int64) & (len(table) - 1)]
+
+
+_FUNCTIONS = (bitcast, cast, erf, look_up, maximum, minimum, power, trunc_divide)
+_OWN = {function.__name__: function for function in _FUNCTIONS}
 
 
 class NumPyFunctions:

@@ -85,6 +85,11 @@ class PackedProduct(Operator, ABC, exactness=Exactness.BITS):
     """An operator that multiplies the unsigned bytes of its first operand with the signed ones of its second operand,
     and adds up the products as integers of 32 bits."""
 
+    @classmethod
+    def infer_results(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> tuple[SizedType, ...]:
+        expect_element_type(operands[0], (i32,), "operands")
+        return super().infer_results(operands, properties)
+
 
 @declared
 class MatmulPackedOp(PackedProduct, MatrixProduct):
@@ -96,11 +101,6 @@ class MatmulPackedOp(PackedProduct, MatrixProduct):
     %c = relex.matmul_packed %a, %b : (tensor<3x16xi32>, tensor<16x5xi32>) -> tensor<3x5xi32>
     ```
     """
-
-    @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        expect_element_type(operands[0], (i32,), "operands")
-        return super().infer(operands, properties)
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return unpacked(lhs, -1, np.uint8) @ unpacked(rhs, max(rhs.ndim - 2, 0), np.int8)
@@ -117,11 +117,6 @@ class PackedConvolution(PackedProduct, Convolution, ABC):
         : (tensor<1x3x{8x}xi32>, tensor<16x3x{3x}xi32>) -> tensor<1x16x{8x}xi32>
     ```
     """
-
-    @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        expect_element_type(operands[0], (i32,), "operands")
-        return super().infer(operands, properties)
 
     def evaluate(self, x: Array, weight: Array) -> Array:
         return super().evaluate(unpacked(x, 1, np.uint8), unpacked(weight, 1, np.int8))

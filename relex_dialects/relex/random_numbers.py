@@ -25,7 +25,7 @@ from relex.dialects.relex.numpy_functions import NumPyFunctions
 from relex.dialects.relex.operator import Exactness, Operand, Operator, tensor_type
 from relex.dialects.relex.properties import IntegersConstr, StringConstr, TextsConstr
 from relex.dialects.relex.reductions import expect_elements
-from relex.dialects.relex.size_properties import names_of_sizes, open_shape, shape_for
+from relex.dialects.relex.size_properties import dynamic_shape, names_of_sizes, shape_for
 from relex.dialects.relex.types import SizedType, expect_element_type
 from relex.dialects.tir.op_pattern import OpPattern
 from relex.dialects.upstream.hints import isa
@@ -189,7 +189,7 @@ class RandomTensor(RandomOperator, ABC):
         cls.expect_key(operands[0], properties["algorithm"])
         if (dtype := properties["dtype"]) not in cls.DTYPES:
             raise InferenceError(f"expected a dtype among {', '.join(map(str, cls.DTYPES))}, found {dtype}")
-        sizes = open_shape(properties, names_of_sizes(operands))
+        sizes = dynamic_shape(properties, names_of_sizes(operands))
         if -1 in sizes:
             raise InferenceError("expected an expression in 'sizes' for each size of -1")
         return SizedType(dtype, sizes)

@@ -14,7 +14,7 @@ from relex.dialects.errors import InferenceError, size_str
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.operator import Movement, Operand, moving, repeating
 from relex.dialects.relex.properties import IntegersConstr, TextsConstr, as_integers, as_list
-from relex.dialects.relex.size_properties import names_of_sizes, open_shape, quotient, shape_for
+from relex.dialects.relex.size_properties import dynamic_shape, names_of_sizes, quotient, shape_for
 from relex.dialects.relex.types import (
     Shape,
     SizedType,
@@ -110,7 +110,7 @@ class ReshapeOp(ToShape):
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         operand, *_ = operands
-        shape = open_shape(properties, names_of_sizes(operands))
+        shape = dynamic_shape(properties, names_of_sizes(operands))
         return SizedType(operand.element_type, _reshaped(operand.get_shape(), shape))
 
     @property
@@ -224,7 +224,7 @@ class BroadcastToOp(ToShape):
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         operand, *_ = operands
-        wanted = open_shape(properties, names_of_sizes(operands))
+        wanted = dynamic_shape(properties, names_of_sizes(operands))
         return SizedType(operand.element_type, _broadcast_to(operand.get_shape(), wanted))
 
     @property

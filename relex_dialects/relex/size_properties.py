@@ -22,7 +22,7 @@ from relex.dialects.relex.types import SizedType, expect_integers
 from relex.dialects.sizes import Size, at_most, evaluate, names_in, parse_index, substitute
 from relex.dialects.upstream.hints import isa
 
-OPEN = {"shape": "sizes", "begin": "begin_sizes", "end": "end_sizes"}
+EXPRESSION_PROPERTIES = {"shape": "sizes", "begin": "begin_sizes", "end": "end_sizes"}
 """Properties with numbers, and those with the expressions that take the place of some of them."""
 
 
@@ -64,7 +64,7 @@ def parse_size(text: str, names: Mapping[str, Size]) -> Size:
     return substitute(index, names)
 
 
-def open_shape(properties: Mapping[str, Attribute], names: Mapping[str, Size]) -> list[Size]:
+def dynamic_shape(properties: Mapping[str, Attribute], names: Mapping[str, Size]) -> list[Size]:
     """Return the property `shape` with the expressions of the property `sizes` in place of its -1, except for those
     that are empty."""
     shape = expect_integers(as_integers(properties["shape"]), "sizes", least=-1)

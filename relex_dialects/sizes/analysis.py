@@ -9,32 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr, TensorType, i8
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import RangeError, fail, name_of
-from relex.dialects.function_arguments import argument_names, arguments, replacements
+from relex.dialects.function_arguments import arguments
 from relex.dialects.index.expr import constant_of, name_of_size, named, names_in
 from relex.dialects.index.text import parse_index
 from relex.dialects.index.values import substitute
 from relex.dialects.names import Names, identifier
 from relex.dialects.sizes.attributes import (
     FunctionSizes,
-    signature_of,
     sizes_in_type,
-    stated_arguments,
-    stated_requirements,
-    stated_results,
 )
 from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, Size, Sizes
 from relex.dialects.sizes.expressions import sources as sources_of
-from relex.dialects.sizes.implied import needed
 from relex.dialects.sizes.late import LateCheck, LateSize, LateSizes, data_name, is_data_name
-from relex.dialects.sizes.limits import Typed, bytes_of, limits
+from relex.dialects.sizes.limits import bytes_of
 from relex.dialects.sizes.requirements import Requirement, Solver
 from relex.dialects.table import Table
 
@@ -46,8 +40,8 @@ _LARGE = 2**32
 
 _STATE = (dict, set, list, Names, Solver)
 
-OPEN_ONE = named("?")
-"""A size that is known to be 1, but left open by a type."""
+DYNAMIC_ONE = named("?")
+"""A size that is known to be 1, but dynamic in a type."""
 
 
 class SizeAnalysis:
@@ -71,9 +65,11 @@ class SizeAnalysis:
         """What a program calls sizes."""
         self._values: dict[SSAValue, Sizes] = {}
         self._branch: Block | None = None
-        """The branch that the current op is in."""
+        """The branch, or the loop that may have no trips, that the current op is in."""
+        self._around = _Around()
+        """What is known around these."""
         self._solver = Solver()
-        self._solver.require(Requirement(OPEN_ONE, "==", 1))
+        self._solver.require(Requirement(DYNAMIC_ONE, "==", 1))
         self._own_memory: Size = 0
         self._memory_of_callees: dict[Size, None] = {0: None}
         self._op = function
@@ -94,7 +90,7 @@ class SizeAnalysis:
     def sizes_as_typed(self, value: SSAValue) -> Sizes:
         """Return the sizes of a tensor for the type rule of an operator: only a 1 that the type states broadcasts."""
         pairs = zip(self.sizes(value), sizes_in_type(value.type), strict=True)
-        return tuple(OPEN_ONE if size == 1 and known == DYNAMIC_INDEX else size for size, known in pairs)
+        return tuple(DYNAMIC_ONE if size == 1 and known == DYNAMIC_INDEX else size for size, known in pairs)
 
     def number(self, value: SSAValue) -> Size:
         """Return the expression of an index. One that does not follow from the sizes of the arguments is late."""
@@ -115,7 +111,9 @@ class SizeAnalysis:
 
     def require(self, requirement: Requirement) -> None:
         """Add a requirement of the current op. Fails if it can never hold."""
-        if self._branch is not None:
+        if self._around and self._around[-1].is_loop and requirement.relation == "==":
+            self._require_around(requirement)
+        elif self._branch is not None:
             self._check_in_branch(Requirement(*self._solved(requirement)).reduced(), self._branch)
         elif self._late:
             self._check(Requirement(*self._solved(requirement)).reduced(), self._op)
@@ -124,6 +122,14 @@ class SizeAnalysis:
         refused = self._solver.refused or requirement
         lhs, _, rhs = self._solved(refused)
         fail(self._op, f"expected sizes with {refused}, found {lhs} and {rhs}")
+
+    def _require_around(self, requirement: Requirement) -> None:
+        """Add a requirement to what a loop is in."""
+        inside, around = (self._branch, self._solver), self._around.pop()
+        self._branch, self._solver = around.branch, around.solver
+        self.require(requirement)
+        self._branch, self._solver = inside
+        self._around.append(around)
 
     def assume(self, requirement: Requirement) -> None:
         """Note that the current op makes sure of a requirement, wherever the late sizes in it are known, or in the rest
@@ -164,32 +170,35 @@ class SizeAnalysis:
 
     def state(self) -> dict[str, Any]:
         """Return what is known so far, which `restore` takes."""
-        return {name: value.copy() for name, value in vars(self).items() if isinstance(value, _STATE)}
+        copies = {name: value.copy() for name, value in vars(self).items() if isinstance(value, _STATE)}
+        return {**copies, "_branch": self._branch}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Forget what became known after a state."""
         vars(self).update(state)
 
     @contextmanager
-    def branch(self, block: Block) -> Generator[None]:
-        """Infer sizes in a branch. What it requires is checked, and known, only where it runs. But no size of a branch
-        may ever be negative, or exceed an index: memory is planned for all branches. Loop functions have nothing that
-        could check it."""
+    def branch(self, block: Block, *, is_loop: bool = False) -> Generator[None]:
+        """Infer sizes in a branch, or in a loop that may have no trips. What it requires is checked, and known, only
+        where it runs; but sizes that have to be equal in a loop are so in every run. And no size of a branch may ever
+        be negative, or exceed an index: memory is planned for all branches. Loop functions have nothing that could
+        check it."""
         if not self._allows_late:
             yield
             return
-        around, outside, before, facts = self._branch, self._solver, set(self._values), dict(self._facts)
-        self._branch, self._solver = block, outside.copy()
+        before, facts = set(self._values), dict(self._facts)
+        self._around.append(_Outside(self._branch, self._solver, is_loop))
+        self._branch, self._solver = block, self._solver.copy()
         yield
-        inside = self._solver
-        self._branch, self._solver, self._facts = around, outside, facts
+        inside, around = self._solver, self._around.pop()
+        self._branch, self._solver, self._facts = around.branch, around.solver, facts
         always = [requirement for requirement in inside.left if _is_limit(requirement)]
         for value in [value for value in self._values if value not in before]:
             self._values[value] = sizes = inside.solved(self._values[value])
             always += [Requirement(0, "<=", size) for size in sizes if value.type != IndexType()]
         for requirement in always:
             if not self.is_late(requirement.lhs, requirement.rhs):
-                outside.require(requirement)
+                around.solver.require(requirement)
 
     def _check_in_branch(self, requirement: Requirement, branch: Block) -> None:
         """Let a requirement be checked where a branch begins, or as soon as late sizes in it are known."""
@@ -348,107 +357,18 @@ class SizeAnalysis:
             for inner in (inner for region in op.regions for inner in region.blocks):
                 self.visit(inner)
 
-    # Running the analysis
 
-    def run(self, *, body: bool = True) -> FunctionSizes:
-        """Return the sizes of the function; without its body, as far as the program states them or types give them."""
-        entered = self._enter()
-        results = self._results() if body else [sizes_in_type(t) for t in signature_of(self._function).outputs]
-        inputs, fixed = self._inputs(entered)
-        given = list(zip(signature_of(self._function).inputs, inputs, strict=True))
-        computed: dict[Typed, SSAValue] = {}
-        for value, sizes in self.sizes_by_value().items():
-            computed.setdefault((value.type, sizes), value)
-        given += [(TensorType(i8, [DYNAMIC_INDEX]), (named(name),)) for name in self._late]
-        limited = limits(given, computed)
-        required = list(dict.fromkeys([*self._solver.left, *limited]))
-        for requirement in [r for r in required if self.is_late(r.lhs, r.rhs)]:
-            required.remove(requirement)
-            owner = computed[limited[requirement]].owner if requirement in limited else None
-            self._check(requirement, owner if isinstance(owner, Operation) else self._function)
-        requirements = [*needed(required), *fixed]
-        outputs = tuple(map(self._solver.solved, results))
-        memory = self._solver.solved(self._own_memory + size for size in self._memory_of_callees)
-        memory = [size for size in memory if not self.is_late(size)]
-        found = FunctionSizes(inputs, outputs, tuple(requirements), tuple(dict.fromkeys(memory)))
-        self._check_names(found)
-        return found
+class _Outside(NamedTuple):
+    """What is known around a branch or a loop, and the branch that this is in."""
 
-    def _inputs(self, entered: Sequence[Sizes]) -> tuple[tuple[Sizes, ...], list[Requirement]]:
-        """Return the sizes of the arguments, and the requirements that numbers among them are constants: their type
-        cannot say so, as a tensor's type can."""
-        inputs, fixed = list[Sizes](), list[Requirement]()
-        for t, sizes in zip(signature_of(self._function).inputs, entered, strict=True):
-            found = self._solver.solved(sizes)
-            if t == IndexType() and isinstance(found[0], int) and name_of_size(sizes[0]) is not None:
-                fixed.append(Requirement(sizes[0], "==", found[0]))
-                found = sizes
-            inputs.append(found)
-        return tuple(inputs), fixed
+    branch: Block | None
+    solver: Solver
+    is_loop: bool
 
-    def _check_names(self, found: FunctionSizes) -> None:
-        """Check that every name is the size of an argument, which determines its value in a run."""
-        sizes = [size for of_one in found.arguments for size in of_one]
-        sizes += [side for r in found.requirements for side in (r.lhs, r.rhs)]
-        sources = found.sources
-        for name in (name for size in sizes for name in names_in(size)):
-            if name not in sources:
-                fail(self._function, f"expected an argument with a size that is '{name}' alone, found none")
 
-    def values(self) -> dict[SSAValue, Sizes]:
-        """Return the sizes of all values, as far as they are known. That takes a fraction of the time of `run`, which
-        decides which requirements follow from others."""
-        self._enter()
-        self._results()
-        return self.sizes_by_value()
-
-    def sizes_by_value(self) -> dict[SSAValue, Sizes]:
-        """Return the sizes of all values that are known after a run."""
-        return {value: self._solver.solved(sizes) for value, sizes in self._values.items()}
-
-    def _enter(self) -> list[Sizes]:
-        """Enter what the function states. Return the sizes of the arguments."""
-        entered = self._enter_arguments()
-        for requirement in stated_requirements(self._function):
-            self.require(requirement)
-        return entered
-
-    def _enter_arguments(self) -> list[Sizes]:
-        """Name each dynamic size of the arguments that has no name."""
-        stated = stated_arguments(self._function)
-        given = sorted({name for sizes in stated for size in sizes if size is not None for name in names_in(size)})
-        for name in given:
-            self._solver.name(name)
-        names = self._names = Names(given)
-        bases = argument_names(self._function) or [f"arg{i}" for i in range(len(stated))]
-        entered: list[Sizes] = []
-        for base, t, said in zip(bases, signature_of(self._function).inputs, stated, strict=True):
-            places = enumerate(zip(sizes_in_type(t), said, strict=True))
-            entered.append(tuple(self._first_size(names, f"{base}_d{d}", known, size) for d, (known, size) in places))
-        self._entered = entered
-        for argument, sizes in zip(arguments(self._function), entered, strict=False):
-            self.set(argument, sizes)
-        return entered
-
-    def _first_size(self, names: Names, base: str, known: int, stated: Size | None) -> Size:
-        if stated is not None or known != DYNAMIC_INDEX:
-            return known if stated is None else stated
-        return self._solver.name(names.fresh(identifier(base)))
-
-    def _results(self) -> list[Sizes]:
-        region = self._function.regions[0]
-        if not region.blocks:
-            return stated_results(self._function)
-        for block in region.blocks:
-            self.visit(block)
-        self._op = region.blocks[-1].last_op or self._function
-        if not isinstance(self._op, func.ReturnOp):
-            return []
-        results = [self.sizes(value) for value in self._op.arguments]
-        for argument, number in replacements(self._function).items():
-            for size, found in zip(self.sizes(arguments(self._function)[argument]), results[number], strict=True):
-                self.require(Requirement(found, "==", size))
-        return results
+class _Around(list[_Outside]):
+    def copy(self) -> _Around:
+        return _Around(outside._replace(solver=outside.solver.copy()) for outside in self)
 
 
 def _is_limit(requirement: Requirement) -> bool:

@@ -2,17 +2,22 @@
 
 A size that all branches give is known; another one is late, known after the branch that ran. A loop carries sizes that
 stay as they are, and late ones, which each trip may change. What ops in a branch require is checked where the branch
-runs, and what ops in a loop require of other sizes in every run.
+runs, and so is what ops in a loop that may have no trips require, except that sizes which must be equal are so in every
+run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from relex.dialects.errors import PassError
+from relex.dialects.index.domains import constant_value
+from relex.dialects.op_edits import terminator_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.expressions import Size
 
@@ -48,10 +53,19 @@ def _infer_for(op: scf.ForOp, analysis: SizeAnalysis) -> None:
 
     def infer(changing: Changing) -> Operation:
         _enter(carried, op.iter_args, changing, analysis)
-        return _visit(op.body, analysis)
+        with nullcontext() if has_trips(op) else analysis.branch(op.body.block, is_loop=True):
+            return _visit(op.body, analysis)
 
     changing = _until_stable(infer, op.iter_args, analysis)
     _enter(op.results, op.iter_args, changing, analysis)
+
+
+def has_trips(loop: scf.ForOp | scf.WhileOp) -> bool:
+    """Return whether a loop is known to run."""
+    if isinstance(loop, scf.WhileOp):
+        return False
+    first, end = (constant_value(bound) for bound in (loop.lb, loop.ub))
+    return first is not None and end is not None and first < end
 
 
 @SIZES.rule(scf.WhileOp)
@@ -62,29 +76,42 @@ def _infer_while(op: scf.WhileOp, analysis: SizeAnalysis) -> None:
         _enter(before.block.args, op.arguments, changing, analysis)
         _, *forwarded = _visit(before, analysis).operands
         _enter(after.block.args, forwarded, _found_in(before.block, forwarded, analysis), analysis)
-        return _visit(after, analysis)
+        with analysis.branch(after.block, is_loop=True):
+            return _visit(after, analysis)
 
     _until_stable(infer, op.arguments, analysis)
-    end = before.block.last_op
-    assert end is not None
-    _, *forwarded = end.operands
+    _, *forwarded = terminator_of(before.block).operands
     _enter(op.results, forwarded, _found_in(before.block, forwarded, analysis), analysis)
 
 
 def _until_stable(
     infer: Callable[[Changing], Operation], first: Sequence[SSAValue], analysis: SizeAnalysis
 ) -> Changing:
-    """Infer the sizes in a loop under the assumption that only some sizes change; if more do, start again. Returns
-    which."""
+    """Infer the sizes in a loop under the assumption that only some sizes change; if more do, start again. Where the
+    sizes before the loop do not fit what is in it, all of them may change. Returns which."""
     changing: Changing = set()
+    failure: PassError | None = None
     while True:
         before = analysis.state()
-        end = infer(changing)
-        more = {place for place in _changed(end, first, analysis) if place not in changing}
+        try:
+            end = infer(changing)
+        except PassError as e:
+            failure = failure or e
+            more = _open(first) - changing
+            if not more:
+                raise failure from None
+        else:
+            more = {place for place in _changed(end, first, analysis) if place not in changing}
         if not more:
             return changing
         changing |= more
         analysis.restore(before)
+
+
+def _open(values: Sequence[SSAValue]) -> Changing:
+    """Return the dimensions that types leave open."""
+    shapes = [value.type.get_shape() if isinstance(value.type, TensorType) else () for value in values]
+    return {(i, d) for i, shape in enumerate(shapes) for d, size in enumerate(shape) if size == DYNAMIC_INDEX}
 
 
 def _changed(end: Operation, first: Sequence[SSAValue], analysis: SizeAnalysis) -> Iterator[tuple[int, int]]:
@@ -125,6 +152,4 @@ def _name(value: SSAValue, dimension: int, analysis: SizeAnalysis) -> Size:
 def _visit(region: Region, analysis: SizeAnalysis) -> Operation:
     """Infer the sizes in a region of one block, and return its terminator."""
     analysis.visit(region.block)
-    terminator = region.block.last_op
-    assert terminator is not None
-    return terminator
+    return terminator_of(region.block)

@@ -17,9 +17,9 @@ from relex.dialects.relex import CallTirOp, MatchSizesOp, Operator
 from relex.dialects.sizes import accesses as accesses
 from relex.dialects.sizes import control as control
 from relex.dialects.sizes import rules as rules
-from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown
 from relex.dialects.sizes.expressions import Sizes
+from relex.dialects.sizes.function_analysis import FunctionAnalysis
 from relex.dialects.sizes.late import LateSizes
 from relex.dialects.symbols import lookup
 from relex.dialects.tir import PrimFuncOp
@@ -65,7 +65,7 @@ def _may_be_late(op: Operation) -> bool:
 
 def sizes_at_entry(function: Operation) -> FunctionSizes:
     """Return the sizes of a function's arguments as the program states them, without looking at its body."""
-    return SizeAnalysis(function, sizes_at_entry).run(body=False)
+    return FunctionAnalysis(function, sizes_at_entry).run(body=False)
 
 
 class ModuleSizes:
@@ -103,7 +103,7 @@ class ModuleSizes:
             self._found[function] = sizes_at_entry(function), {}, LateSizes()
         if function not in self._found:
             self._found[function] = None
-            analysis = SizeAnalysis(function, self.of, late=isinstance(function, FuncOp))
+            analysis = FunctionAnalysis(function, self.of, late=isinstance(function, FuncOp))
             try:
                 self._found[function] = analysis.run(), analysis.sizes_by_value(), analysis.late_sizes
             except PassError:

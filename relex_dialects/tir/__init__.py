@@ -9,12 +9,15 @@ from xdsl.ir import Dialect
 
 from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterKindAttr, IterVar, loops_around
 from relex.dialects.tir.dot4 import Dot4Op
+from relex.dialects.tir.look_up import TableLookUpOp, table_of
 from relex.dialects.tir.loops import ForOp, LoopKind, LoopKindAttr
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR, OpPattern
 from relex.dialects.tir.prim_func import NOALIAS_ATTR, AllocBufferOp, BufferConstr, CallLoopsOp, PrimFuncOp
 
 Tir = Dialect(
-    "tir", [AllocBufferOp, BlockOp, CallLoopsOp, Dot4Op, ForOp, InitOp, PrimFuncOp], [IterKindAttr, LoopKindAttr]
+    "tir",
+    [AllocBufferOp, BlockOp, CallLoopsOp, Dot4Op, ForOp, InitOp, PrimFuncOp, TableLookUpOp],
+    [IterKindAttr, LoopKindAttr],
 )
 
 __all__ = [
@@ -34,8 +37,10 @@ __all__ = [
     "LoopKindAttr",
     "OpPattern",
     "PrimFuncOp",
+    "TableLookUpOp",
     "Tir",
     "loops_around",
+    "table_of",
 ]
 
 

@@ -26,16 +26,8 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.lexer import Span
 
+from relex.dialects import dtypes
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import (
-    SUB_BYTE,
-    array_from_dense,
-    dense_bytes,
-    dense_from_bytes,
-    dense_type,
-    has_dtype,
-    repeats,
-)
 
 MAX_LISTED = 16
 """Longer constants print as hexadecimal bytes."""
@@ -52,15 +44,15 @@ def print_dense(printer: Printer, dense: DenseIntOrFPElementsAttr) -> None:
 
 
 def _literal(dense: DenseIntOrFPElementsAttr) -> str:
-    data = dense_bytes(dense)
+    data = dtypes.dense_bytes(dense)
     if not data:
         return ""
     element_type = dense.get_element_type()
     size = element_type.compile_time_size
-    splat = repeats(data, data[:size])
+    splat = dtypes.repeats(data, data[:size])
     shown = data[:size] if splat else data
     many = not splat and len(data) // size > MAX_LISTED
-    if element_type != i1 and (many or not (has_dtype(element_type) or element_type == bf16)):
+    if element_type != i1 and (many or not (dtypes.has_dtype(element_type) or element_type == bf16)):
         return f'"0x{shown.hex().upper()}"'
     array = _numbers(dense)
     if isinstance(element_type, AnyFloat) and not np.isfinite(array).all():
@@ -73,8 +65,8 @@ def _literal(dense: DenseIntOrFPElementsAttr) -> str:
 def _numbers(dense: DenseIntOrFPElementsAttr) -> Array:
     """Return the elements as numbers; elements of bf16 as float32, of which it is the upper half."""
     if dense.get_element_type() != bf16:
-        return array_from_dense(dense)
-    halves = np.frombuffer(dense_bytes(dense), "<u2").reshape(dense.get_shape())
+        return dtypes.array_from_dense(dense)
+    halves = np.frombuffer(dtypes.dense_bytes(dense), "<u2").reshape(dense.get_shape())
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
@@ -153,10 +145,10 @@ class Bits(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUs
 def with_bits(dense: DenseIntOrFPElementsAttr, elements: Sequence[object]) -> DenseIntOrFPElementsAttr:
     """Return a parsed constant exactly as written: hexadecimal elements as bits, `true` as 1."""
     element_type = dense.get_element_type()
-    if element_type in SUB_BYTE:
-        return dense_from_bytes(dense_type(element_type, dense.get_shape()), dense.data.data)
+    if element_type in dtypes.SUB_BYTE:
+        return dtypes.dense_from_bytes(dtypes.dense_type(element_type, dense.get_shape()), dense.data.data)
     if element_type == i1:
-        return DenseIntOrFPElementsAttr(dense.type, BytesAttr(dense_bytes(dense)))
+        return DenseIntOrFPElementsAttr(dense.type, BytesAttr(dtypes.dense_bytes(dense)))
     bits = {i: e.value for i, e in enumerate(elements) if isinstance(e, Bits) and isinstance(e.value, int)}
     if not bits or not isinstance(element_type, AnyFloat):
         return dense

@@ -9,20 +9,7 @@ from xdsl.ir import Operation
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from relex.dialects.errors import (
-    CompileError,
-    Diagnostic,
-    InternalError,
-    RelexError,
-    WrongOp,
-    add_source,
-    describe,
-    diagnose,
-    expect_module,
-    name_of,
-    one_line,
-    with_dynamic_sizes,
-)
+from relex.dialects import errors
 from relex.dialects.symbols import verify_unique
 from relex.dialects.upstream.dominance import Dominance
 from relex.dialects.upstream.rules import check_upstream
@@ -34,9 +21,9 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
 
     `text` is the source that the module was parsed from; with it, errors show the line.
     """
-    expect_module(module)
-    diagnostics: list[Diagnostic] = []
-    crashes: list[tuple[Diagnostic, Exception]] = []
+    errors.expect_module(module)
+    diagnostics: list[errors.Diagnostic] = []
+    crashes: list[tuple[errors.Diagnostic, Exception]] = []
     dominance = Dominance(module)
     for op in walk(module):
         try:
@@ -44,28 +31,32 @@ def verify_module(module: ModuleOp, text: str | None = None, line_offset: int = 
             _verify_op(op)
             check_upstream(op)
         except VerifyException as e:
-            wrong = e.op if isinstance(e, WrongOp) else op
-            diagnostics.append(diagnose(wrong, _message(e, wrong)))
+            wrong = e.op if isinstance(e, errors.WrongOp) else op
+            diagnostics.append(errors.diagnose(wrong, _message(e, wrong)))
         except Exception as e:
             # Some of xDSL's verifiers raise a plain Exception.
             if type(e) is Exception:
-                diagnostics.append(diagnose(op, _message(e, op)))
+                diagnostics.append(errors.diagnose(op, _message(e, op)))
             else:
-                crashes.append((diagnose(op, f"internal error in its verifier: {describe(e)}"), e))
+                crashes.append((errors.diagnose(op, f"internal error in its verifier: {errors.describe(e)}"), e))
 
-    def located(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-        return [d if text is None else add_source(d, text, line_offset) for d in found]
+    def located(found: Iterable[errors.Diagnostic]) -> list[errors.Diagnostic]:
+        return [d if text is None else errors.add_source(d, text, line_offset) for d in found]
 
     if diagnostics:
         # A verifier may crash because another op is invalid: then the diagnostic of that op is enough.
-        raise CompileError(located(diagnostics))
+        raise errors.CompileError(located(diagnostics))
     if crashes:
-        raise InternalError(located(d for d, _ in crashes)) from crashes[0][1]
+        raise errors.InternalError(located(d for d, _ in crashes)) from crashes[0][1]
 
 
 def _message(error: Exception, op: Operation) -> str:
     # A number in an error of relex is one of the program.
-    return one_line(error) if isinstance(error, RelexError) else with_dynamic_sizes(one_line(error), op)
+    return (
+        errors.one_line(error)
+        if isinstance(error, errors.RelexError)
+        else errors.with_dynamic_sizes(errors.one_line(error), op)
+    )
 
 
 def _verify_op(op: Operation) -> None:
@@ -97,7 +88,7 @@ def _verify_structure(op: Operation, dominance: Dominance) -> None:
         _verify_symbols(op)
     for operand in op.operands:
         if not dominance.is_visible(operand, op):
-            raise VerifyException(f"expected operands that are defined before, found {name_of(operand)}")
+            raise VerifyException(f"expected operands that are defined before, found {errors.name_of(operand)}")
 
 
 def _verify_symbols(table: Operation) -> None:

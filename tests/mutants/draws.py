@@ -18,7 +18,7 @@ ROOMS = ("relex_dialects", "passes", "lowering", "runtime")
 ONLY_SPEED = {
     "passes/cpu/cost.py": "the numbers of the cost model",
     "passes/cpu/cycles.py": "how long code takes",
-    "passes/cpu/l2_working_set.py": "the processors whose choices are candidates",
+    "passes/cpu/caches.py": "the processors whose choices are candidates",
     "runtime/gc_pause.py": "when memory of Python is collected",
     "relex_dialects/target/processors.py": "sizes of caches and registers",
 }
@@ -31,7 +31,7 @@ ONLY_SHOWN = {
     "passes/tracing/records.py": "what rules did, for people",
     "passes/tracing/trace.py": "what rules did, for people",
     "passes/driver/crashes.py": "what is said when the compiler fails",
-    "runtime/call_log.py": "calls, for people",
+    "runtime/profile.py": "calls, for people",
 }
 """Files whose mistakes change what people read about a compilation, not what is compiled."""
 

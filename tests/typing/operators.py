@@ -26,7 +26,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute
 
-from relex.dialects.relex import Operator
+from relex.dialects import relex
 from relex.frontend import op as _op
 from relex.frontend.graph_expressions import AnyOperand as Operand
 from relex.frontend.graph_expressions import Call, Size

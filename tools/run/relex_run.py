@@ -23,16 +23,7 @@ from relex.tools.run.first_passes import passes_named, run_passes
 from relex.tools.run.inputs import Input
 from relex.tools.run.native_code import check_trusted
 from relex.tools.run.run_options import make_parser
-from relex.tools.shell.diagnostics import (
-    Source,
-    ToolError,
-    compile_warnings,
-    parse_source,
-    print_diagnostic,
-    read_source,
-    read_text,
-    run_tool,
-)
+from relex.tools.shell import diagnostics
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -51,18 +42,20 @@ SAVED = ".relex"
 def run(args: argparse.Namespace, started: float | None = None) -> None:
     """Run the tool with parsed arguments. `started` is when the process began to import it, if it did."""
     if args.save and (args.level != "native" or args.inputs or args.output or args.profile or args.html):
-        raise ToolError("expected --save alone: it saves the compiled program, and runs nothing")
+        raise diagnostics.ToolError("expected --save alone: it saves the compiled program, and runs nothing")
     if args.threads and PurePath(args.save or "").suffix != ".o":
-        raise ToolError("expected --save FILE.o with --threads, which is about object files")
+        raise diagnostics.ToolError("expected --save FILE.o with --threads, which is about object files")
     if args.emit and (args.level != "native" or args.inputs or args.profile or args.html or args.save):
-        raise ToolError("expected --emit alone or with --output: it prints the program, and runs nothing")
+        raise diagnostics.ToolError("expected --emit alone or with --output: it prints the program, and runs nothing")
     if args.checked and args.level == "native":
-        raise ToolError("expected --level graph, loops or core with --checked: native code is not checked")
+        raise diagnostics.ToolError("expected --level graph, loops or core with --checked: native code is not checked")
     if args.html_compare and not args.html:
-        raise ToolError("expected --html FILE.html with --html-compare: there both reports go")
+        raise diagnostics.ToolError("expected --html FILE.html with --html-compare: there both reports go")
     for option in ("profile", "html", "benchmark"):
         if getattr(args, option) and args.level != "native":
-            raise ToolError(f"expected --level native with --{option}: what is interpreted takes other times")
+            raise diagnostics.ToolError(
+                f"expected --level native with --{option}: what is interpreted takes other times"
+            )
     with timed(Timing(started) if args.timing else None), showing_progress(not args.no_progress):
         _run(args)
 
@@ -78,7 +71,7 @@ def _run(args: argparse.Namespace) -> None:
     else:
         context = make_context()
         plugins.add_dialects(context)
-        source = read_source(args.file, f" or {SAVED}")
+        source = diagnostics.read_source(args.file, f" or {SAVED}")
         params = load_arrays(args.params, mapped=True) if args.params else {}
         try:
             module = _read_program(source, args, context, params)
@@ -98,7 +91,7 @@ def _set_up(args: argparse.Namespace) -> Plugins:
     if args.library:
         from relex.tools.run.library_errors import explain_library_errors
 
-        explain_library_errors(dict(map(read_text, args.library)))
+        explain_library_errors(dict(map(diagnostics.read_text, args.library)))
     args.first_passes = passes_named(args.first_passes, plugins) if args.first_passes else []
     args.passes = [*passes_of(plugins, are_named=bool(args.first_passes)), *tuning(args)]
     if args.precision is not None:
@@ -126,23 +119,23 @@ def _results_of_saved(args: argparse.Namespace, inputs: Sequence[Input]) -> Sequ
 
 
 def _read_program(
-    source: Source, args: argparse.Namespace, context: Context, params: Mapping[str, Array | list[Any]]
+    source: diagnostics.Source, args: argparse.Namespace, context: Context, params: Mapping[str, Array | list[Any]]
 ) -> ModuleOp:
     """Return the module in a file, with its parameters bound."""
     from relex.dialects.array_files.array_files import load_arrays
     from relex.passes.graph.bind_params import BindParamsPass
 
-    with compile_warnings(lambda diagnostic: print_diagnostic(source.show(diagnostic))):
+    with diagnostics.compile_warnings(lambda diagnostic: diagnostics.print_diagnostic(source.show(diagnostic))):
         options = model_options(args, source)
         constants = {**params, **(load_arrays(args.metadata) if args.metadata else {})}
         with doing("Parser"):
-            module = parse_source(source, options, context=context, params=constants)
+            module = diagnostics.parse_source(source, options, context=context, params=constants)
     bound = {name: a for name, a in params.items() if not (is_metadata(name) or isinstance(a, list))}
     return BindParamsPass(args.entry, bound)(module) if bound else module
 
 
 def _results(
-    module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input], source: Source, context: Context
+    module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input], source: diagnostics.Source, context: Context
 ) -> Sequence[Array] | None:
     """Return the results of a function; None if the program is saved, printed or described instead."""
     if args.level == "native" and not args.trust_native:
@@ -150,7 +143,7 @@ def _results(
     observing = Observing.of(args)
 
     def show(diagnostic: Diagnostic) -> None:
-        print_diagnostic(source.show(diagnostic))
+        diagnostics.print_diagnostic(source.show(diagnostic))
 
     if args.first_passes:
         with observing.observing(show):
@@ -201,7 +194,7 @@ def passes_of(plugins: Plugins, *, are_named: bool) -> Sequence[ModulePass]:
     passes = plugins.extensions()
     if plugins.passes and not passes and not plugins.has_more and not are_named:
         names = ", ".join(f"'{name}'" for name in plugins.passes)
-        raise ToolError(
+        raise diagnostics.ToolError(
             f"expected --load-passes with a pass that runs in the compilation, found {names}: "
             "@extends_pipeline(after=...) on the class says where, and -p runs passes first"
         )
@@ -240,7 +233,7 @@ def save(module: ModuleOp, args: argparse.Namespace) -> None:
         compiled(module, args).save(args.save)
     else:
         known = " or ".join(f"*{known}" for known in (SAVED, *writers))
-        raise ToolError(f"expected --save with a file named {known}, found '{args.save}'")
+        raise diagnostics.ToolError(f"expected --save with a file named {known}, found '{args.save}'")
 
 
 def load_saved(args: argparse.Namespace) -> Executable:
@@ -251,9 +244,9 @@ def load_saved(args: argparse.Namespace) -> Executable:
     of_compilation = ("target", "emit", "profile", "html", "save", "strict", "approximate", "precision")
     options = (*of_programs, *of_compilation, "dump_pass_pipeline")
     if found := [option.replace("_", "-") for option in options if getattr(args, option)]:
-        raise ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")
+        raise diagnostics.ToolError(f"'{args.file}' is compiled already: expected it without --{found[0]}")
     if args.level != "native":
-        raise ToolError(f"'{args.file}' is compiled already: expected it without --level {args.level}")
+        raise diagnostics.ToolError(f"'{args.file}' is compiled already: expected it without --level {args.level}")
     return load(args.file)
 
 
@@ -289,4 +282,4 @@ def main(args: Sequence[str] | None = None, started: float | None = None) -> int
     """Run the tool on its arguments (the process's arguments by default) and return the exit code. `started` is when
     the process began to import the tool, on the clock `perf_counter`, if it did."""
     args = sys.argv[1:] if args is None else args
-    return run_tool("relex-run", lambda: run(parse(args, make_parser()), started), debug="--debug" in args)
+    return diagnostics.run_tool("relex-run", lambda: run(parse(args, make_parser()), started), debug="--debug" in args)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from relex.dialects.exceptions import ShapeError
 from relex.dialects.index.values import evaluate
 from relex.dialects.relex import CallTirOp
 from relex.dialects.sizes import names_in
-from relex.dialects.sizes.analysis import SizeAnalysis
 from relex.dialects.sizes.attributes import sizes_in_type
+from relex.dialects.sizes.function_analysis import FunctionAnalysis
 from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.legalize_ops import LegalizeOpsPass
@@ -74,11 +74,11 @@ def count_flops(module: ModuleOp, name: str, arguments: Sequence[Sequence[int]] 
     function = SymbolTable.lookup_symbol(lowered, name)
     if not isinstance(function, func.FuncOp):
         return None
+    if any(_is_other_call(op) for op in function.walk()):
+        return None
     shape_of = _shapes_in(function, arguments)
     total = 0
     for op in function.walk():
-        if isinstance(op, func.CallOp) or (op.name.startswith("relex.call") and not isinstance(op, CallTirOp)):
-            return None
         if isinstance(op, CallTirOp):
             callee = SymbolTable.lookup_symbol(op, op.callee)
             shapes = [shape_of(value) for value in (*op.arguments, *op.results)]
@@ -90,9 +90,14 @@ def count_flops(module: ModuleOp, name: str, arguments: Sequence[Sequence[int]] 
     return total
 
 
+def _is_other_call(op: Operation) -> bool:
+    """Return whether an op calls what is no loop function."""
+    return isinstance(op, func.CallOp) or (op.name.startswith("relex.call") and not isinstance(op, CallTirOp))
+
+
 def _shapes_in(function: func.FuncOp, arguments: Sequence[Sequence[int]]) -> Callable[[SSAValue], Sequence[int]]:
     """Return a function to the shapes of values in a call on arguments of these shapes, -1 where a size is unknown."""
-    analysis = SizeAnalysis(function, sizes_at_entry, late=True)
+    analysis = FunctionAnalysis(function, sizes_at_entry, late=True)
     sources = analysis.run().sources
     known = {name: arguments[i][d] for name, (i, d) in sources.items() if i < len(arguments) and d < len(arguments[i])}
     sizes = analysis.sizes_by_value()

@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.dialects.relex import FloorModOp, MaxOp, MinOp, PowerOp
+from relex.dialects.relex import DenseBlocksOp, FloorModOp, LookUpOp, MaxOp, MinOp, PowerOp
 from relex.dialects.reserved import MATH, MEMORY, functions_of
 from relex.dialects.target.target_attribute import Target, set_target
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
@@ -213,12 +213,13 @@ TIES = [Case.of(make, [np.array([-2.5, -1.5, -0.5, -0.0, 0.5, 1.5, 2.5, np.nan],
 
 def sample(places: slice) -> list[Case]:
     """Some places of: each operator once, and some with dynamic sizes; and all that depend on the machine: operators on
-    narrow floats, roundings, and extremes."""
+    narrow floats, roundings, extremes, and look-ups."""
     once = first_of_each(WIDE)
     cases = [*once, *(case.opened for case in once[::8])]
     chosen = range(len(cases))[places]
     found = [case for i, case in enumerate(cases) if i in chosen or operator_of(case.make) in (MaxOp, MinOp)]
-    return [*found, *TIES, *HALF[0::4], *HALF[3::4]]
+    look_ups = [case for case in WIDE if operator_of(case.make) in (DenseBlocksOp, LookUpOp) and case not in found]
+    return [*found, *look_ups, *TIES, *HALF[0::4], *HALF[3::4]]
 
 
 def computed_here(cases: Sequence[Case], strict: bool) -> list[Known]:

@@ -20,18 +20,8 @@ from xdsl.dialects import arith
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import is_float_dtype
+from relex.reference.domains import numpy_functions
 from relex.reference.domains.domain import Domain, Make
-from relex.reference.domains.numpy_functions import (
-    BINARY,
-    COMPARISONS,
-    FLAGS,
-    MOVES,
-    REDUCTIONS,
-    SCANS,
-    STARTS,
-    UNARY,
-    UNSIGNED,
-)
 from relex.reference.domains.symbols import SUM, SymbolHead, head_of
 from relex.reference.interpreter.memory import signless
 
@@ -172,12 +162,12 @@ class Elements(NDArrayOperatorsMixin):
 
     def _head(self, name: str, dtype: np.dtype[Any]) -> SymbolHead:
         """Return the head for one of NumPy's functions of two numbers of a type."""
-        names = BINARY.get(name, ("", "", ""))
+        names = numpy_functions.BINARY.get(name, ("", "", ""))
         op = names[0 if is_float_dtype(dtype) else 2 if dtype.kind == "b" else 1]
         if not op:
             raise Unknown(f"{name} of {dtype.name}")
-        op = UNSIGNED.get(op, op) if dtype.kind == "u" else op
-        return head_of(op, signless(dtype), FLAGS.get(op, "") if self.is_rounded else "")
+        op = numpy_functions.UNSIGNED.get(op, op) if dtype.kind == "u" else op
+        return head_of(op, signless(dtype), numpy_functions.FLAGS.get(op, "") if self.is_rounded else "")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "reduce":
@@ -218,8 +208,8 @@ class Elements(NDArrayOperatorsMixin):
             return self._call("not_equal", operands * 2)
         if name == "square":
             return self._call("multiply", operands * 2)
-        if name in COMPARISONS:
-            predicate = COMPARISONS[name][0 if is_float_dtype(dtype) else 1]
+        if name in numpy_functions.COMPARISONS:
+            predicate = numpy_functions.COMPARISONS[name][0 if is_float_dtype(dtype) else 1]
             if dtype.kind in "bu" and predicate > 1:
                 predicate += 4  # False is below true, as of unsigned integers.
 
@@ -227,8 +217,8 @@ class Elements(NDArrayOperatorsMixin):
                 return getattr(np, name)(np.asarray(a).view(dtype), np.asarray(b).view(dtype))
 
             return self._mapped(self.domain.comparison(signless(dtype), predicate, compare), operands, np.dtype(bool))
-        if name in UNARY and len(operands) == 1 and is_float_dtype(dtype):
-            return self.applied(head_of(UNARY[name], dtype), operands)
+        if name in numpy_functions.UNARY and len(operands) == 1 and is_float_dtype(dtype):
+            return self.applied(head_of(numpy_functions.UNARY[name], dtype), operands)
         return self.applied(self._head(name, dtype), operands)
 
     def _reduce(self, name: str, axis: Any = None, keepdims: bool = False, initial: Any = None, dtype: Any = None,
@@ -242,7 +232,7 @@ class Elements(NDArrayOperatorsMixin):
             *(self.shape[a] for a in kept), prod(self.shape[a] for a in axes)
         )
         head = self._addition(x.dtype) if name == "add" else self._head(name, x.dtype)
-        start = STARTS.get(name, initial)
+        start = numpy_functions.STARTS.get(name, initial)
         begin = () if start is None else (self.lifted(np.asarray(start, x.dtype)).cells[()],)
         found = self.domain.fold(head, begin, rows)
         shape = [1 if a in axes else n for a, n in enumerate(self.shape)] if keepdims else rows.shape[:-1]
@@ -299,15 +289,15 @@ class Elements(NDArrayOperatorsMixin):
         return self._products(*flat)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        if function in MOVES:
+        if function in numpy_functions.MOVES:
             first, *rest = args
             if isinstance(first, list | tuple):
                 return self._joined(function, args[0], *rest, **options)
             rest, options = [_known(x) for x in rest], {name: _known(x) for name, x in options.items()}
             return self.lifted(first).derived(function(self.lifted(first).cells, *rest, **options))
-        if function in REDUCTIONS:
+        if function in numpy_functions.REDUCTIONS:
             x, *rest = args
-            return x._reduce(REDUCTIONS[function], *rest, **options)
+            return x._reduce(numpy_functions.REDUCTIONS[function], *rest, **options)
         if function is np.where and len(args) == 3:
             return self._where(*args)
         if function is np.pad and set(options) <= {"constant_values"}:
@@ -318,8 +308,8 @@ class Elements(NDArrayOperatorsMixin):
             dtype = np.dtype(options.get("dtype") or first.dtype)
             filled = first.lifted(np.asarray(value, dtype))
             return filled.derived(np.full(options.get("shape", first.shape), filled.cells, filled.cells.dtype))
-        if function in SCANS:
-            return args[0]._scan(SCANS[function], *args[1:], **options)
+        if function in numpy_functions.SCANS:
+            return args[0]._scan(numpy_functions.SCANS[function], *args[1:], **options)
         if function is np.argmax and len(args) == 1 and self.domain.values(self.cells) is None:
             return args[0]._argmax(**options)
         if function is np.round and len(args) == 1:

@@ -10,15 +10,18 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
+from xdsl.utils.test_value import create_ssa_value
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import SUB_BYTE, element_type_of, integer_limits, is_emulated, is_float_dtype, numpy_dtype
 from relex.dialects.relex import Exactness, Operator
 from relex.dialects.relex.elementwise import Formula
 from relex.dialects.relex.operator import tensor_type
+from relex.dialects.tir import TableLookUpOp, table_of
 from relex.reference.domains.domain import Domain
 from relex.reference.domains.elements import Elements, Unknown
-from relex.reference.domains.symbols import head_of
+from relex.reference.domains.symbols import head_for, head_of
+from relex.reference.interpreter.arith import interpret_look_up
 from relex.reference.interpreter.memory import signless
 
 _where: Any = np.where
@@ -60,6 +63,12 @@ class _Functions:
     def bitcast(x: Elements, element_type: Attribute) -> Elements:
         """Reinterpret the bits."""
         return x.reinterpreted(numpy_dtype(element_type))
+
+    @staticmethod
+    def look_up(x: Elements, table: Sequence[float], element_type: Attribute) -> Elements:
+        """Look numbers up in a table."""
+        op = TableLookUpOp(create_ssa_value(element_type_of(signless(x.dtype))), table_of(table, element_type))
+        return x.derived(x.applied(head_for(op, interpret_look_up(op)), [x]).cells, numpy_dtype(element_type))
 
     @staticmethod
     def trunc_divide(x: Elements, y: Elements) -> Elements:

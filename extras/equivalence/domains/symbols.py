@@ -112,6 +112,15 @@ def head_for(op: Operation, function: Callable[..., Any]) -> SymbolHead:
     return SymbolHead(_SAME_AS.get(type(op), op.name), dtype, ", ".join(filter(None, parts)), function)
 
 
+_CHOICE = "llvm.vp.select."
+_ELEMENTWISE = (_CHOICE, "llvm.is.fpclass.", "llvm.ssub.sat.")
+
+
 def is_choice(op: Operation) -> bool:
     """Return whether an op is an intrinsic that chooses between elements of vectors."""
-    return isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data.startswith("llvm.vp.select.")
+    return isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data.startswith(_CHOICE)
+
+
+def mixes_elements(op: Operation) -> bool:
+    """Return whether an op is an intrinsic whose results depend on several elements, as those that permute them do."""
+    return isinstance(op, llvm.CallIntrinsicOp) and not op.intrin.data.startswith(_ELEMENTWISE)

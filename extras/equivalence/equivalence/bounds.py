@@ -35,7 +35,7 @@ from relex.dialects.relex import Operator
 from relex.dialects.relex.operator import tensor_type
 from relex.reference.domains.domain import Domain, Make
 from relex.reference.domains.domain_numbers import DomainNumbers
-from relex.reference.domains.symbols import SymbolHead
+from relex.reference.domains.symbols import SymbolHead, mixes_elements
 from relex.reference.equivalence.bounded import UndecidedBranch, plain, spread_of, value_of
 from relex.reference.equivalence.interface import NotComparable
 from relex.reference.equivalence.spread_rules import RULES, Rule, known_if_operands_are
@@ -57,6 +57,11 @@ class Bounds(Domain):
 
     def values(self, cells: Array) -> Array | None:
         return None if np.any(spread_of(cells) != 0) else np.asarray(value_of(cells))
+
+    def make_op(self, op: Operation, function: Callable[..., Any]) -> Make:
+        if not mixes_elements(op):
+            return super().make_op(op, function)
+        return lambda *operands: plain(function(*map(value_of, operands)), _any_spread(operands))
 
     def rule_of(self, name: str) -> Rule:
         """Return the function that bounds the result of an op of a name."""
@@ -102,6 +107,6 @@ class BoundedNumbers(DomainNumbers):
         return [(np.asarray(plain(x.view(dtype), _any_spread(cells))), dtype) for x, (_, dtype) in found]
 
 
-def _any_spread(arrays: Sequence[Array]) -> float:
+def _any_spread(arrays: Sequence[Any]) -> float:
     """Return the spread of numbers that are known if all elements of some arrays are."""
     return np.inf if any(np.any(spread_of(array) != 0) for array in arrays) else 0.0

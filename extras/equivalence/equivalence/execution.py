@@ -15,16 +15,9 @@ from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
+from relex.dialects import errors
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, numpy_dtype, storage_of
-from relex.dialects.errors import (
-    AssertionFailedError,
-    ExecutionError,
-    IndexRangeError,
-    RelexError,
-    UnsupportedError,
-    describe,
-)
 from relex.dialects.target.machine import PACKED_PREFIX
 from relex.dialects.tir import PrimFuncOp
 from relex.lowering.llvm.object_code import compile_module
@@ -65,9 +58,9 @@ class CallOutcome:
     """The message of the assertion that has failed, if that is the error."""
 
     @classmethod
-    def of(cls, error: ExecutionError) -> CallOutcome:
+    def of(cls, error: errors.ExecutionError) -> CallOutcome:
         """Return the outcome of a call that an error has stopped."""
-        is_assertion = isinstance(error, AssertionFailedError | IndexRangeError)
+        is_assertion = isinstance(error, errors.AssertionFailedError | errors.IndexRangeError)
         failed = error.reason.removeprefix("failed: ") if is_assertion else None
         return cls(error=error.diagnostics[0].message, failed=failed)
 
@@ -99,9 +92,9 @@ class Runner:
         token = CALLS.set(calls)
         try:
             found = _interpret(self._program, function, interface, inputs, shapes, STEPS)
-        except UnsupportedError as e:
+        except errors.UnsupportedError as e:
             raise NotComparable(e.diagnostics[0].message) from e
-        except ExecutionError as e:
+        except errors.ExecutionError as e:
             return CallOutcome.of(e)
         except CallCrash as e:
             return CallOutcome(error=str(e))
@@ -146,7 +139,7 @@ class Runner:
             raise NotComparable("machine code does not say what rounding may change")
         try:
             return _interpret(program, function, interface, inputs, shapes, steps)
-        except ExecutionError as e:
+        except errors.ExecutionError as e:
             outcome = CallOutcome.of(e)
             raise (NotComparable if outcome.failed is None else Fails)(outcome.error) from e
 
@@ -156,7 +149,7 @@ class Runner:
         if self._code is None:
             try:
                 self._code = load(compile_module(self.module))
-            except RelexError as e:
+            except errors.RelexError as e:
                 raise NotComparable(str(e)) from e
         inputs = [_input(spec, value) for spec, value in zip(interface.inputs, arguments, strict=True)]
         entry = SymbolTable.lookup_symbol(self.module, PACKED_PREFIX + function.sym_name.data) or function
@@ -180,7 +173,7 @@ class Runner:
         if failures:
             try:
                 expect_success(function, failures, returned.number, returned.index)
-            except ExecutionError as e:
+            except errors.ExecutionError as e:
                 return CallOutcome.of(e)
         values = [np.array(returned, spec.dtype) for spec in scalars]
         found = values if interface.written else _in_order(interface, outputs, values, inputs, allocated)
@@ -225,12 +218,12 @@ def interpreting(steps: int) -> Generator[None]:
             yield
     except OutOfSteps:
         raise TooLong from None
-    except (RelexError, UndecidedBranch, NotComparable):
+    except (errors.RelexError, UndecidedBranch, NotComparable):
         raise
     except RecursionError:
         raise CallCrash("it nests or calls itself too deeply") from None
     except Exception as e:
-        raise CallCrash(f"the interpreter stumbles over it: {describe(e)}") from e
+        raise CallCrash(f"the interpreter stumbles over it: {errors.describe(e)}") from e
 
 
 def _interpret(

@@ -24,6 +24,7 @@ from relex.dialects.function_arguments import (
     replacements,
     stated_dims,
 )
+from relex.dialects.symbols import is_public
 from relex.dialects.tir import PrimFuncOp
 from relex.reference.interpreter.failures import failures_of
 from relex.reference.interpreter.memory import signless
@@ -149,7 +150,7 @@ def function_names(module: ModuleOp) -> dict[str, bool]:
             continue
         match op:
             case func.FuncOp() | PrimFuncOp():
-                names[op.sym_name.data] = op.sym_visibility is None or op.sym_visibility.data == "public"
+                names[op.sym_name.data] = is_public(op)
             case llvm.FuncOp():
                 names[op.sym_name.data] = op.linkage.linkage.data == "external"
             case _:

@@ -20,15 +20,7 @@ from relex.dialects.sizes import evaluate
 from relex.dialects.tir import PrimFuncOp
 from relex.passes.loops.annotate_fast_math import AnnotateFastMathPass
 from relex.passes.rewriting.numerics import Numerics, reassociates
-from relex.reference.equivalence import sizes
-from relex.reference.equivalence.comparison import (
-    Mismatch,
-    find_mismatch,
-    find_other_calls,
-    find_other_failure,
-    find_unequal,
-    is_same,
-)
+from relex.reference.equivalence import comparison, sizes
 from relex.reference.equivalence.execution import CallOutcome, Fails, Rounding, Runner, UnknownSizes
 from relex.reference.equivalence.interface import Interface, NotComparable, find_function, interface_of
 from relex.reference.equivalence.samples import KINDS, Sample, samples
@@ -237,23 +229,23 @@ class LastRun:
 
     def mismatch(
         self, arguments: Sequence[Any], expected: CallOutcome, found: CallOutcome, numerics: Numerics
-    ) -> Mismatch | None:
+    ) -> comparison.Mismatch | None:
         """Return where `found` deviates from what the function may return after a pass of these numerics. Raises
         `NotComparable` if that is unknown."""
-        if (other := find_other_calls(expected, found, self.effectful)) is not None:
+        if (other := comparison.find_other_calls(expected, found, self.effectful)) is not None:
             return other
-        if is_same(expected, found):
+        if comparison.is_same(expected, found):
             return None
         if expected.failed != found.failed:
             self._expect_decided(arguments, expected)
         if expected.failed is not None:
-            return find_other_failure(expected, found)
-        mismatch = find_mismatch(expected, found, None, self.interface, numerics)
+            return comparison.find_other_failure(expected, found)
+        mismatch = comparison.find_mismatch(expected, found, None, self.interface, numerics)
         if mismatch is None or found.error is not None:
             return mismatch
-        unequal = [find_unequal(a, b) for a, b in zip(expected.results, found.results, strict=True)]
+        unequal = [comparison.find_unequal(a, b) for a, b in zip(expected.results, found.results, strict=True)]
         spreads = self.spreads(arguments, expected, numerics, unequal)
-        return find_mismatch(expected, found, spreads, self.interface, numerics)
+        return comparison.find_mismatch(expected, found, spreads, self.interface, numerics)
 
     def _expect_decided(self, arguments: Sequence[Any], outcome: CallOutcome) -> None:
         """Raise `NotComparable` if rounding may change whether an assertion fails, according to the last program that

@@ -188,17 +188,17 @@ class _Sizes:
         """Return the shapes of outputs, enlarged where requirements say so."""
         known = {name: arguments[i][d] for name, (i, d) in self.sizes.sources.items() if i < self.count}
         names = [[name_of_size(size) for size in sizes] for sizes in self.outputs]
-        open_sizes: dict[str, int] = {}
+        dynamic_sizes: dict[str, int] = {}
         for name, n in zip(chain.from_iterable(names), chain.from_iterable(outputs), strict=True):
             if name is not None and name not in known:
-                open_sizes[name] = max(n, open_sizes.get(name, 0))
+                dynamic_sizes[name] = max(n, dynamic_sizes.get(name, 0))
         least = [(r.lhs, name_of_size(r.rhs)) for r in self.sizes.requirements if r.relation == "<="]
         for _ in least:  # Each size may follow from others.
             for size, name in least:
-                if name in open_sizes and (n := _value(size, known | open_sizes)) is not None:
-                    open_sizes[name] = max(n, open_sizes[name])
+                if name in dynamic_sizes and (n := _value(size, known | dynamic_sizes)) is not None:
+                    dynamic_sizes[name] = max(n, dynamic_sizes[name])
         return tuple(
-            tuple(n if name is None else open_sizes.get(name, n) for name, n in zip(row, shape, strict=True))
+            tuple(n if name is None else dynamic_sizes.get(name, n) for name, n in zip(row, shape, strict=True))
             for row, shape in zip(names, outputs, strict=True)
         )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, cast
 
 from xdsl.ir import Operation
@@ -49,12 +50,16 @@ def _parts(value: Any, home: str) -> Iterator[object]:
 
 
 def _named_by(function: FunctionType) -> Iterator[object]:
-    """Yield what the names in a function stand for: globals, annotations, and variables around it."""
+    """Yield what the names in a function stand for: globals, what modules have under these names, annotations, and
+    variables around it."""
     yield from (cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell))
-    for name in (*_names(function.__code__), *map(str, function.__annotations__.values())):
-        if name in function.__globals__:
-            yield function.__globals__[name]
-    yield from function.__annotations__.values()
+    annotations = [*function.__annotations__.values()]
+    names = {*_names(function.__code__), *re.findall(r"\w+", " ".join(map(str, annotations)))}
+    for value in [function.__globals__[name] for name in names if name in function.__globals__]:
+        yield value
+        if isinstance(value, ModuleType):
+            yield from (getattr(value, name, None) for name in names)
+    yield from annotations
     yield getattr(function, "__wrapped__", None)
 
 

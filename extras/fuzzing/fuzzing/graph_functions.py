@@ -18,21 +18,11 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 from xdsl.utils.test_value import create_ssa_value
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import DTYPES as ELEMENT_TYPES
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import InferenceError, RelexError
-from relex.dialects.relex import (
-    ConstantOp,
-    Conv2dBlockedOp,
-    Conv2dBlockedPackedOp,
-    DenseBlocksOp,
-    DequantizeBlocksOp,
-    Operator,
-    Relex,
-    SlidingWindows,
-    WinogradOutputTransformOp,
-)
 from relex.dialects.relex.data_sizes import AsSizesOp, NonMaxSuppressionOp
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.properties import (
@@ -76,7 +66,7 @@ ATTEMPTS = 400
 PROPERTY_ATTEMPTS = 60
 """The number of attempts to draw properties for given operands."""
 
-OPERATORS: list[type[Operator]] = [kind for kind in Relex.operations if issubclass(kind, Operator)]
+OPERATORS: list[type[relex.Operator]] = [kind for kind in relex.Relex.operations if issubclass(kind, relex.Operator)]
 """The operators of the graph dialect."""
 
 DRAWN = [kind for kind in OPERATORS if kind is not AsSizesOp]
@@ -113,9 +103,9 @@ class Graph:
 
     def constant(self, array: Array) -> SSAValue:
         """Add a constant."""
-        return self._add(self._builder.insert(ConstantOp(array)).result)
+        return self._add(self._builder.insert(relex.ConstantOp(array)).result)
 
-    def add(self, op: Operator) -> SSAValue:
+    def add(self, op: relex.Operator) -> SSAValue:
         """Add an operator. Raises `InferenceError` for one with a large result."""
         if prod(max(size, 1) for size in tensor_type(op.results[0].type).get_shape()) > MOST_ELEMENTS:
             raise InferenceError("expected a smaller result")
@@ -177,7 +167,7 @@ class Draw:
         rng = np.random.default_rng(self.random.randrange(2**32))
         return (rng.standard_normal(shape) * (1 if kind.kind == "f" else 4)).astype(kind)
 
-    def operand_types(self, kind: type[Operator], anchor: Tensor | None = None) -> list[Tensor]:
+    def operand_types(self, kind: type[relex.Operator], anchor: Tensor | None = None) -> list[Tensor]:
         """Return types of new operands, which go together with `anchor`."""
         count = self.random.randint(1, 3) if kind.is_variadic() else len(kind.operand_names())
         if not count:
@@ -186,13 +176,13 @@ class Draw:
         first = self.shape()
         if anchor is not None:
             first, dtype = tuple(anchor.get_shape()), _dtype_name(anchor)
-        elif issubclass(kind, SlidingWindows) and self.random.random() < 0.8:
+        elif issubclass(kind, relex.SlidingWindows) and self.random.random() < 0.8:
             first = (1, 2, *[self.random.choice([3, 4])] * kind.RANK)
         beside = self.related(first)
-        if issubclass(kind, Conv2dBlockedOp | Conv2dBlockedPackedOp) and len(first) == 4:
+        if issubclass(kind, relex.Conv2dBlockedOp | relex.Conv2dBlockedPackedOp) and len(first) == 4:
             # No random shape fits.
             beside = (2, first[1], 2, 2, 1, 3)
-        if kind is WinogradOutputTransformOp and anchor is None:
+        if kind is relex.WinogradOutputTransformOp and anchor is None:
             first = (36, *first[:2], 1, 1)[:3]
         shapes = [first, *(beside if self.random.random() < 0.6 else self.related(first) for _ in range(count - 1))]
         is_mixed = count > 1 and self.random.random() < 0.3
@@ -205,17 +195,21 @@ class Draw:
             dtype = self.random.choice(["float32", "float64"])
             boxes, scores = self.tensor((2, 3, 4), dtype), self.tensor((2, 2, 3), dtype)
             types = [boxes, scores, self.tensor((), "int64"), self.tensor((), dtype), self.tensor((), dtype)]
-        if kind is Conv2dBlockedPackedOp and anchor is None:
+        if kind is relex.Conv2dBlockedPackedOp and anchor is None:
             types = [self.tensor(shape, "int32") for shape in ((1, 2, 3, 3), (2, 2, 2, 2, 1, 3))]
-        if kind is DequantizeBlocksOp and anchor is None:
+        if kind is relex.DequantizeBlocksOp and anchor is None:
             types = [self.tensor((2, 36), "uint8")]
-        if kind is DenseBlocksOp and anchor is None:
+        if kind is relex.DenseBlocksOp and anchor is None:
             parts = [self.tensor((3, size), "uint8") for size in (4, 32)]
             types = [self.tensor((2, 64), "float32"), *parts]
         return types
 
     def properties(
-        self, kind: type[Operator], operands: Sequence[Attribute], fixed: Mapping[str, Any], named: Container[str] = ()
+        self,
+        kind: type[relex.Operator],
+        operands: Sequence[Attribute],
+        fixed: Mapping[str, Any],
+        named: Container[str] = (),
     ) -> dict[str, Attribute]:
         """Return properties for operands of these types: those that are fixed, most of the named ones, and others.
         Raises an error for fixed ones of the wrong kind."""
@@ -231,7 +225,7 @@ class Draw:
             if is_optional and self.random.random() < (0.2 if name in named else 0.6):
                 continue
             value = self._property(definition.constr, tensor_type(like).get_shape(), length)
-            value = "Q4_0" if name == "layout" else value
+            value = "Q4_0" if name == "layout" else self._table() if name == "table" else value
             drawn[name] = as_property(name, value, definition.constr, like)
         return kind.with_defaults(drawn)
 
@@ -246,6 +240,10 @@ class Draw:
         if constraint == FlagConstr:
             return random.random() < 0.5
         return ELEMENT_TYPES[random.choice(self._dtypes)] if constraint == ElementConstr else None
+
+    def _table(self) -> list[int]:
+        """Return numbers that fit into bytes with and without a sign."""
+        return [self.random.randrange(128) for _ in range(self.random.choice([1, 2, 16, 100, 256]))]
 
     def _integers(self, shape: Shape, length: int) -> list[int]:
         """Return a list of dimensions, of sizes, or of small numbers."""
@@ -265,11 +263,11 @@ class Draw:
 
     def operator(
         self,
-        kind: type[Operator],
+        kind: type[relex.Operator],
         operands: Sequence[SSAValue],
         fixed: Mapping[str, Any] | None = None,
         named: Container[str] = (),
-    ) -> Operator:
+    ) -> relex.Operator:
         """Return an operator with these operands, and properties that fit. Raises `InferenceError` if none do."""
         types = [value.type for value in operands]
         attempts = PROPERTY_ATTEMPTS if kind.get_irdl_definition().properties else 1
@@ -280,7 +278,11 @@ class Draw:
         raise InferenceError(f"expected operands that '{kind.name}' accepts, found {', '.join(map(str, types))}")
 
     def _inferred(
-        self, kind: type[Operator], types: Sequence[Attribute], fixed: Mapping[str, Any], named: Container[str] = ()
+        self,
+        kind: type[relex.Operator],
+        types: Sequence[Attribute],
+        fixed: Mapping[str, Any],
+        named: Container[str] = (),
     ) -> tuple[dict[str, Attribute], Sequence[Tensor]] | None:
         """Return properties and the types of the results, if drawn properties fit."""
         try:
@@ -289,7 +291,7 @@ class Draw:
         except (RelexError, VerifyException, IndexError, ValueError):
             return None
 
-    def grow(self, graph: Graph, kind: type[Operator]) -> SSAValue | None:
+    def grow(self, graph: Graph, kind: type[relex.Operator]) -> SSAValue | None:
         """Add an operator to a graph, on values that are there and on new arguments; None if none fits."""
         for _ in range(ATTEMPTS):
             anchor = self._existing(graph)
@@ -311,7 +313,7 @@ class Draw:
 
     def _work_of(
         self,
-        kind: type[Operator],
+        kind: type[relex.Operator],
         operands: Sequence[Attribute],
         properties: Mapping[str, Attribute],
         results: Sequence[Tensor],
@@ -341,7 +343,7 @@ def _dtype_name(t: Tensor) -> str:
 
 def random_graph(
     random: Random,
-    kinds: Sequence[type[Operator]] = (),
+    kinds: Sequence[type[relex.Operator]] = (),
     size: int = 6,
     dynamic: float = 0.0,
     draw: Draw | None = None,

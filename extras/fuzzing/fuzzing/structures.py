@@ -10,23 +10,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from relex.dialects import relex
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex import (
-    AddOp,
-    ConcatOp,
-    DenseOp,
-    LayerNormOp,
-    MultiplyOp,
-    Operator,
-    Relex,
-    ReluOp,
-    SoftmaxOp,
-    SubtractOp,
-    UnaryElementwise,
-)
 from relex.reference.fuzzing.graph_functions import DTYPES_OF_PROGRAMS, MORE_SHAPES, Draw, Graph, random_graph
 
-UNARY: list[type[Operator]] = [kind for kind in Relex.operations if issubclass(kind, UnaryElementwise)]
+UNARY: list[type[relex.Operator]] = [
+    kind for kind in relex.Relex.operations if issubclass(kind, relex.UnaryElementwise)
+]
 
 
 def layers(random: Random) -> ModuleOp:
@@ -36,9 +26,9 @@ def layers(random: Random) -> ModuleOp:
     draw.dtype = random.choice(["float32", "float32", "float64", "int32"])
     value = graph.argument(draw.tensor((rows, width)))
     is_shared, are_constant = random.random() < 0.3, random.random() < 0.6
-    norm: list[Callable[[SSAValue], Operator]] = [ReluOp]
+    norm: list[Callable[[SSAValue], relex.Operator]] = [relex.ReluOp]
     if draw.dtype != "int32":
-        norm.append(lambda v: SoftmaxOp(v, axis=-1))
+        norm.append(lambda v: relex.SoftmaxOp(v, axis=-1))
 
     def weight(*shape: int) -> SSAValue:
         if are_constant:
@@ -49,8 +39,8 @@ def layers(random: Random) -> ModuleOp:
     step = random.choice(norm)
     for _ in range(random.choice([2, 2, 3, 4, 8])):
         w, b = shared or (weight(width, width), weight(width))
-        hidden = graph.add(step(graph.add(AddOp(graph.add(DenseOp(value, w)), b))))
-        value = graph.add(AddOp(hidden, value)) if random.random() < 0.5 else hidden
+        hidden = graph.add(step(graph.add(relex.AddOp(graph.add(relex.DenseOp(value, w)), b))))
+        value = graph.add(relex.AddOp(hidden, value)) if random.random() < 0.5 else hidden
     return graph.module([value])
 
 
@@ -61,10 +51,10 @@ def fan(random: Random) -> ModuleOp:
     value = graph.argument(draw.tensor((random.choice([1, 3, 16]), random.choice([1, 4, 7]))))
     parts = [_unary(graph, draw, value) for _ in range(random.choice([3, 4, 6, 8, 16]))]
     if random.random() < 0.5:
-        return graph.module([graph.add(ConcatOp(*parts, axis=random.choice([0, 1])))])
+        return graph.module([graph.add(relex.ConcatOp(*parts, axis=random.choice([0, 1])))])
     total = parts[0]
     for part in parts[1:]:
-        total = graph.add(AddOp(total, part))
+        total = graph.add(relex.AddOp(total, part))
     return graph.module([total, *parts[:1]])
 
 
@@ -75,8 +65,8 @@ def deep(random: Random) -> ModuleOp:
     shape = draw.shape()
     values = [graph.argument(draw.tensor(shape)), graph.constant(draw.array(shape))]
     for _ in range(random.choice([8, 10, 12, 20, 60])):
-        kind = random.choice([AddOp, SubtractOp, MultiplyOp, ReluOp, ReluOp])
-        operands = [values[-1], random.choice(values)] if kind is not ReluOp else [values[-1]]
+        kind = random.choice([relex.AddOp, relex.SubtractOp, relex.MultiplyOp, relex.ReluOp, relex.ReluOp])
+        operands = [values[-1], random.choice(values)] if kind is not relex.ReluOp else [values[-1]]
         values.append(graph.add(kind(*random.sample(operands, len(operands)))))
     return graph.module([values[-1]])
 
@@ -89,11 +79,11 @@ def block(random: Random) -> ModuleOp:
     value = graph.argument(draw.tensor((rows, width)))
     for _ in range(random.choice([1, 1, 2, 3])):
         scale, shift = (graph.constant(_numbers(random, (width,), "float32")) for _ in range(2))
-        hidden = graph.add(LayerNormOp(value, scale, shift, axes=[-1]))
+        hidden = graph.add(relex.LayerNormOp(value, scale, shift, axes=[-1]))
         shapes = (2 * width, width), (width, 2 * width)
         up, down = (graph.constant(_numbers(random, shape, "float32")) for shape in shapes)
-        wide = _unary(graph, draw, graph.add(DenseOp(hidden, up)))
-        value = graph.add(AddOp(graph.add(DenseOp(wide, down)), value))
+        wide = _unary(graph, draw, graph.add(relex.DenseOp(hidden, up)))
+        value = graph.add(relex.AddOp(graph.add(relex.DenseOp(wide, down)), value))
     return graph.module([value])
 
 

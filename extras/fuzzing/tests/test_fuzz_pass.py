@@ -11,12 +11,13 @@ from mistaken_passes import MISTAKES, RIGHT
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects import parse_module
+from relex.dialects import parse_module, relex
 from relex.dialects.errors import RelexError, fail
 from relex.passes import PASSES, RelexPass
 from relex.passes.rewriting.patterns import wildcard
 from relex.passes.rewriting.rewrite_rules import RulesPass, operators, rule
 from relex.reference import FuzzError, fuzz_pass
+from relex.reference.fuzzing.focus import ops_named
 from relex.reference.fuzzing.sources import Programs
 from relex.tools.opt import relex_opt
 
@@ -55,6 +56,11 @@ LOOP_PASSES = ["annotate-fast-math", "annotate-noalias", "fold-init-blocks", "in
 @pytest.mark.parametrize("name", LOOP_PASSES)
 def test_passes_on_loops_have_none(name: str) -> None:
     assert fuzz_pass(PASSES[name](), programs=40).changed_kinds["written"] > 0
+
+
+def test_ops_that_a_pass_names_with_their_dialect() -> None:
+    assert {relex.MatmulOp, relex.AstypeOp} <= {*ops_named(PASSES["delay-scales"]()())}
+    assert relex.BatchNormOp in ops_named(PASSES["fold-batch-norm"]()())
 
 
 def test_a_pass_that_changes_nothing_is_not_tested() -> None:

@@ -84,8 +84,8 @@ def from_front(site: ImportedNode, indices: Tensor, size: Size) -> Operand:
     """Return indices that count from the front, where negative ones count from the end."""
     if isinstance(indices, Known) and (indices.is_symbolic or not (indices.array < 0).any()):
         return indices
-    is_open = isinstance(size, IndexExpr)
-    length = op.astype(Known(size), indices.element_type) if is_open else site.like(size, indices)
+    is_dynamic = isinstance(size, IndexExpr)
+    length = op.astype(Known(size), indices.element_type) if is_dynamic else site.like(size, indices)
     return op.where(op.less(indices, 0), op.add(indices, length), indices)
 
 

@@ -143,7 +143,7 @@ def resized(
     scales: Sequence[Scale],
     settings: ResamplingSettings,
 ) -> Operand:
-    """Resize one dimension after another. Those that are open stay as they are, or grow by a whole factor. Integers are
+    """Resize one dimension after another. Dynamic ones stay as they are, or grow by a whole factor. Integers are
     interpolated as f64, and rounded: those halfway to even ones, those beyond the type to its ends. Floats of 16 bits
     are interpolated as f32."""
     given = site.element_type(x)

@@ -21,11 +21,12 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS, numpy_dtype
+from relex.dialects.errors import Diagnostic
 from relex.dialects.function_arguments import INOUT_ATTR, keep_argument_names, set_argument_attr, state_dims
 from relex.dialects.index.atoms import Symbol
 from relex.dialects.index.expr import terms_of
@@ -54,14 +55,14 @@ from relex.frontend.graph_expressions import AnyOperand, Call, Constant, Expr, O
 from relex.frontend.importing.conditions import at_least, requirements_of
 from relex.frontend.importing.size_arithmetic import evaluate_on_sizes, parts_of
 from relex.frontend.importing.values import Computed, Known, Tensor, element_type_of, refuse
-from relex.frontend.open_sizes import OpenSizes
+from relex.frontend.named_sizes import NamedSizes
 
 FOLDED = 1 << 16
 """Results of this many elements at most are computed at import if their operands are known: shapes, masks, tables.
 Larger ones are left to the passes, so that a small file cannot ask for much memory."""
 
 
-class Builder(OpenSizes):
+class Builder(NamedSizes):
     """A graph function under construction."""
 
     def __init__(self, file: str):
@@ -80,10 +81,12 @@ class Builder(OpenSizes):
         self._names: list[str] = []
         self._dims: list[list[str]] = []
         self._arguments: dict[SSAValue, Computed] = {}
-        """The arguments, and the tensors whose sizes depend on elements."""
+        """The arguments, and the tensors that have late sizes."""
         self._sources: dict[str, tuple[SSAValue, int]] = {}
         self._most: dict[str, Size] = {}
-        """Bounds of sizes that depend on elements."""
+        """Bounds of late sizes."""
+        self.problems: list[Diagnostic] = []
+        """What could not be imported."""
 
     def place(self, path: str) -> FileLineColLoc:
         """Return the location of a part of the model by its path."""
@@ -161,12 +164,21 @@ class Builder(OpenSizes):
     @contextmanager
     def region(self, block: Block) -> Generator[None]:
         """Add ops to a block of a branch or a loop. What is computed and checked in it is not known outside."""
-        outer = self.block, self._emitted, self._checked
-        self.block, self._emitted, self._checked = block, {**self._emitted}, {*self._checked}
+        outer = self.block, self._emitted, self._computed, self._checked
+        self.block = block
+        self._emitted, self._computed, self._checked = {**self._emitted}, {**self._computed}, {*self._checked}
         try:
             yield
         finally:
-            self.block, self._emitted, self._checked = outer
+            self.block, self._emitted, self._computed, self._checked = outer
+
+    def state(self) -> tuple[Any, ...]:
+        """Return what is known of sizes and problems, for `restore`."""
+        return {**self._sources}, {**self._most}, [*self._requirements], [*self.problems]
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Forget what became known of sizes and problems in a block that is not used."""
+        self._sources, self._most, self._requirements, self.problems[:] = state
 
     def expect(self, condition: Computed, message: str, index: Operand | None) -> None:
         """Let the program stop with an error unless a condition holds when it runs."""
@@ -186,7 +198,7 @@ class Builder(OpenSizes):
                 name for size in (requirement.lhs, requirement.rhs) for name in names_in(size) if self.is_late(name)
             ]
             if late:
-                refuse(f"expected no condition on {late[0]}, which depends on elements, found {requirement}")
+                refuse(f"expected no condition on {late[0]}, which only a run finds out, found {requirement}")
             self._requirements.append(requirement)
 
     def require_exact(self, known: Known) -> None:
@@ -272,8 +284,24 @@ class Builder(OpenSizes):
         return self._late(op, sizes, most)
 
     def is_late(self, name: str) -> bool:
-        """Return whether a size depends on elements."""
-        return name in self._sources and isinstance(self._sources[name][0], OpResult)
+        """Return whether only a run finds a size out: from elements, by the branch that it takes, or in a loop."""
+        return name in self._sources and self._sources[name][0].owner is not self._entry
+
+    def is_found_in(self, block: Block, size: Size) -> bool:
+        """Return whether a size is found out in a block of a branch or a loop."""
+        sources = [self._sources[name][0] for name in names_in(size) if name in self._sources]
+        return any(block in (value.owner, value.owner.parent) for value in sources)
+
+    def with_late(self, value: SSAValue, sizes: Sequence[Size | None]) -> Computed:
+        """Return a tensor of which some sizes, in place of None, are late."""
+        found = [self._name_late(value, d) if size is None else size for d, size in enumerate(sizes)]
+        self._arguments[value] = Computed(value, found)
+        return self._arguments[value]
+
+    def _name_late(self, value: SSAValue, dimension: int) -> Size:
+        name = Names(self._sources).fresh(f"late_d{dimension}")
+        self._sources[name] = value, dimension
+        return named(name)
 
     def always_holds(self, condition: Size) -> bool:
         """Return whether a condition holds for all sizes, given how large those that depend on elements can be."""
@@ -346,7 +374,7 @@ class _OpenSize(Exception):
     """An operator cannot be computed at import, as one of its sizes is dynamic."""
 
 
-class _NoSizes(OpenSizes):
+class _NoSizes(NamedSizes):
     def size_source(self, name: str) -> tuple[SSAValue, int]:
         raise _OpenSize
 

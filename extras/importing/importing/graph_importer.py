@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -30,7 +30,11 @@ class GraphImporter:
     """The import of a graph into one function."""
 
     builder: Builder
-    problems: list[Diagnostic] = field(default_factory=list[Diagnostic], kw_only=True)
+
+    @property
+    def problems(self) -> list[Diagnostic]:
+        """What could not be imported."""
+        return self.builder.problems
 
     @contextmanager
     def collecting(self, report: Callable[[str], None]) -> Generator[None]:
@@ -76,7 +80,7 @@ class GraphImporter:
 
 @contextmanager
 def reading(expected: str, file: str) -> Generator[None]:
-    """Raise `CompileError` for any error that is none of relex: files may have anything in any place."""
+    """Raise `CompileError` for any error that relex does not raise: files may have anything in any place."""
     try:
         yield
     except RelexError:

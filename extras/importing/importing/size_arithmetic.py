@@ -11,45 +11,10 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.dialects.builtin import i32, i64
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import FLOATS
 from relex.dialects.index.expr import constant_of, divide_factors, terms_of
-from relex.dialects.relex import (
-    AbsOp,
-    AddOp,
-    AstypeOp,
-    BroadcastToOp,
-    CeilOp,
-    ConcatOp,
-    DivideOp,
-    EqualOp,
-    ExpandDimsOp,
-    FloorDivideOp,
-    FloorModOp,
-    FloorOp,
-    GreaterEqualOp,
-    GreaterOp,
-    LessEqualOp,
-    LessOp,
-    MaximumOp,
-    MaxOp,
-    MinimumOp,
-    MinOp,
-    MultiplyOp,
-    NegativeOp,
-    NotEqualOp,
-    Operator,
-    PermuteDimsOp,
-    ProdOp,
-    ReshapeOp,
-    SqueezeOp,
-    StridedSliceOp,
-    SubtractOp,
-    SumOp,
-    TakeOp,
-    TruncDivideOp,
-    WhereOp,
-)
 from relex.dialects.relex.reductions import Reduction
 from relex.dialects.sizes import IndexExpr, Size, larger, never_negative, smaller
 
@@ -161,60 +126,60 @@ def _is_equal(x: Element, y: Element) -> bool:
     return x == y or (not _is_less(x, y) and not _is_less(y, x))
 
 
-OF_ONE: Mapping[type[Operator], Callable[[Element], Element]] = {
-    AbsOp: _absolute,
-    CeilOp: ceil,
-    FloorOp: floor,
-    NegativeOp: lambda x: _product(x, -1),
+OF_ONE: Mapping[type[relex.Operator], Callable[[Element], Element]] = {
+    relex.AbsOp: _absolute,
+    relex.CeilOp: ceil,
+    relex.FloorOp: floor,
+    relex.NegativeOp: lambda x: _product(x, -1),
 }
 """The functions of an element."""
 
-OF_TWO: Mapping[type[Operator], Callable[[Element, Element], Element]] = {
-    AddOp: lambda x, y: _together(lambda a, b: a + b, x, y),
-    DivideOp: quotient,
-    EqualOp: _is_equal,
-    FloorDivideOp: lambda x, y: floor(quotient(x, y)),
-    FloorModOp: _floor_mod,
-    GreaterEqualOp: lambda x, y: not _is_less(x, y),
-    GreaterOp: lambda x, y: _is_less(y, x),
-    LessEqualOp: lambda x, y: not _is_less(y, x),
-    LessOp: _is_less,
-    MaximumOp: lambda x, y: _together(larger, x, y),
-    MinimumOp: lambda x, y: _together(smaller, x, y),
-    MultiplyOp: _product,
-    NotEqualOp: lambda x, y: not _is_equal(x, y),
-    SubtractOp: difference,
-    TruncDivideOp: lambda x, y: truncated(quotient(x, y)),
+OF_TWO: Mapping[type[relex.Operator], Callable[[Element, Element], Element]] = {
+    relex.AddOp: lambda x, y: _together(lambda a, b: a + b, x, y),
+    relex.DivideOp: quotient,
+    relex.EqualOp: _is_equal,
+    relex.FloorDivideOp: lambda x, y: floor(quotient(x, y)),
+    relex.FloorModOp: _floor_mod,
+    relex.GreaterEqualOp: lambda x, y: not _is_less(x, y),
+    relex.GreaterOp: lambda x, y: _is_less(y, x),
+    relex.LessEqualOp: lambda x, y: not _is_less(y, x),
+    relex.LessOp: _is_less,
+    relex.MaximumOp: lambda x, y: _together(larger, x, y),
+    relex.MinimumOp: lambda x, y: _together(smaller, x, y),
+    relex.MultiplyOp: _product,
+    relex.NotEqualOp: lambda x, y: not _is_equal(x, y),
+    relex.SubtractOp: difference,
+    relex.TruncDivideOp: lambda x, y: truncated(quotient(x, y)),
 }
 """The functions of two elements."""
 
 MOVES = (
-    BroadcastToOp,
-    ConcatOp,
-    ExpandDimsOp,
-    PermuteDimsOp,
-    ReshapeOp,
-    SqueezeOp,
-    StridedSliceOp,
-    TakeOp,
-    WhereOp,
+    relex.BroadcastToOp,
+    relex.ConcatOp,
+    relex.ExpandDimsOp,
+    relex.PermuteDimsOp,
+    relex.ReshapeOp,
+    relex.SqueezeOp,
+    relex.StridedSliceOp,
+    relex.TakeOp,
+    relex.WhereOp,
 )
 """Operators that compute nothing of elements."""
 
-REDUCTIONS: Mapping[type[Operator], Callable[[Element, Element], Element]] = {
-    MaxOp: OF_TWO[MaximumOp],
-    MinOp: OF_TWO[MinimumOp],
-    ProdOp: OF_TWO[MultiplyOp],
-    SumOp: OF_TWO[AddOp],
+REDUCTIONS: Mapping[type[relex.Operator], Callable[[Element, Element], Element]] = {
+    relex.MaxOp: OF_TWO[relex.MaximumOp],
+    relex.MinOp: OF_TWO[relex.MinimumOp],
+    relex.ProdOp: OF_TWO[relex.MultiplyOp],
+    relex.SumOp: OF_TWO[relex.AddOp],
 }
 """The functions of two elements by which all elements are joined."""
 
 
-def evaluate_on_sizes(op: Operator, arrays: Sequence[Array]) -> Array | None:
+def evaluate_on_sizes(op: relex.Operator, arrays: Sequence[Array]) -> Array | None:
     """Return the result of an operator on arrays of which some have elements that are sizes; None if it is none of
     sizes."""
     kind = type(op)
-    function = _conversion(op) if isinstance(op, AstypeOp) else OF_ONE.get(kind) or OF_TWO.get(kind)
+    function = _conversion(op) if isinstance(op, relex.AstypeOp) else OF_ONE.get(kind) or OF_TWO.get(kind)
     try:
         if function is not None:
             # Of scalars, NumPy returns elements.
@@ -223,7 +188,7 @@ def evaluate_on_sizes(op: Operator, arrays: Sequence[Array]) -> Array | None:
             return _reduced(op, arrays[0])
     except UndecidedError:
         return None
-    is_open_choice = isinstance(op, WhereOp) and arrays[0].dtype == object
+    is_open_choice = isinstance(op, relex.WhereOp) and arrays[0].dtype == object
     return np.asarray(op.evaluate(*arrays)) if isinstance(op, MOVES) and not is_open_choice else None
 
 
@@ -240,7 +205,7 @@ def _bounded(function: Callable[..., Element]) -> Callable[..., Element]:
     return bounded
 
 
-def _conversion(op: AstypeOp) -> Callable[[Element], Element] | None:
+def _conversion(op: relex.AstypeOp) -> Callable[[Element], Element] | None:
     if op.dtype in FLOATS:
         return lambda x: x
     # Narrower integers wrap around.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from xdsl.dialects import arith, math
 
 from relex.dialects.arrays import Array
 from relex.dialects.dtypes import element_type_of, is_emulated, is_float_dtype
+from relex.dialects.tir import TableLookUpOp
 from relex.dialects.upstream.arith import RemFOp
 from relex.reference.domains.domain import Domain, Make
 from relex.reference.domains.symbols import SUM, SymbolHead
@@ -28,43 +29,15 @@ from relex.reference.intervals.numbers import (
     Value,
     all_known,
     booleans,
+    cells_of,
     enclose,
+    known_of,
     objects,
     stacked,
     wide_dtype,
     width_of,
     wrapped,
 )
-
-
-@cache
-def cell_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of the cells of numbers of a dtype."""
-    if not is_float_dtype(dtype):
-        return np.dtype([("value", dtype), ("known", np.bool_)])
-    wide = wide_dtype(Format.of(dtype))
-    return np.dtype([("low", wide), ("high", wide), ("known", np.bool_)])
-
-
-def cells_of(value: Value, dtype: np.dtype[Any]) -> Array:
-    """Return what is known about numbers of a dtype as cells."""
-    cells = np.empty(value.shape, cell_dtype(dtype))
-    if isinstance(value, Reals):
-        cells["low"], cells["high"] = value.low, value.high
-    else:
-        cells["value"] = value.value
-    cells["known"] = value.known
-    return cells
-
-
-def known_of(cells: Array, dtype: np.dtype[Any]) -> Value:
-    """Return what is known about numbers of a dtype, from their cells."""
-    cells = np.asarray(cells)
-    if not is_float_dtype(dtype):
-        return IntegerIntervals(element_type_of(dtype), objects(cells["value"]), cells["known"])
-    low, high = cells["low"], cells["high"]
-    same = (low == high) & (np.signbit(low) == np.signbit(high)) | (np.isnan(low) & np.isnan(high))
-    return Reals(Format.of(dtype), low, low if np.all(same) else high, cells["known"])
 
 
 class Intervals(Domain):
@@ -351,6 +324,19 @@ def _bits(head: SymbolHead, cells: Array) -> Value:
     return known_of(Intervals().constants(found), head.dtype).only(is_known)
 
 
+def _look_up(head: SymbolHead, cells: Array) -> Value:
+    x, look_up = known_of(cells, _place_of(head)), head.function
+    assert isinstance(x, IntegerIntervals)
+    assert look_up is not None
+    return known_of(Intervals().constants(look_up(x.value)), head.dtype).only(x.known)
+
+
+def _place_of(head: SymbolHead) -> np.dtype[Any]:
+    """Return the dtype of what is looked up, which is named where it is another one than the dtype of the result."""
+    first = head.properties.split(", ")[0]
+    return head.dtype if first.startswith("table=") else np.dtype(first)
+
+
 _CONVERSIONS: dict[str, Callable[[np.dtype[Any], Any], Value]] = {
     arith.ExtFOp.name: _rounded,
     arith.TruncFOp.name: _rounded,
@@ -413,6 +399,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     arith.DivfOp.name: _with_head(_divide),
     arith.SelectOp.name: _select,
     arith.BitcastOp.name: _bits,
+    TableLookUpOp.name: _look_up,
     math.AbsIOp.name: _wrapping(signed, _size),
 }
 """Functions of cells by the names of ops. The first argument is the head."""

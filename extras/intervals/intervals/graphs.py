@@ -16,8 +16,8 @@ from relex.dialects.relex import ConstantOp, Operator
 from relex.dialects.relex.operator import Exactness, tensor_type
 from relex.reference.domains.operators import evaluate
 from relex.reference.interpreter.memory import signless
-from relex.reference.intervals.domain import Intervals, cells_of, known_of
-from relex.reference.intervals.numbers import IntegerIntervals, Reals, Value, value_of, wrapped
+from relex.reference.intervals.domain import Intervals
+from relex.reference.intervals.numbers import IntegerIntervals, Reals, Value, cells_of, known_of, value_of, wrapped
 
 NARROW = 1 / 16
 """The width of what is known, relative to the number, below which an element is decided."""

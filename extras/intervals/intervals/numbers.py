@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import FLOATS, is_float_dtype, numpy_dtype
+from relex.dialects.dtypes import FLOATS, element_type_of, is_float_dtype, numpy_dtype
 from relex.reference.equivalence.bounded import Format, where
 
 
@@ -205,3 +205,33 @@ def value_of(t: Attribute, array: Array) -> Value | None:
     if isa(t, IntegerType) and not is_float_dtype(array.dtype):
         return IntegerIntervals.of(t, array if array.dtype.kind in "biu" else array.astype(np.int64))
     return None
+
+
+@cache
+def cell_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of the cells of numbers of a dtype."""
+    if not is_float_dtype(dtype):
+        return np.dtype([("value", dtype), ("known", np.bool_)])
+    wide = wide_dtype(Format.of(dtype))
+    return np.dtype([("low", wide), ("high", wide), ("known", np.bool_)])
+
+
+def cells_of(value: Value, dtype: np.dtype[Any]) -> Array:
+    """Return what is known about numbers of a dtype as cells."""
+    cells = np.empty(value.shape, cell_dtype(dtype))
+    if isinstance(value, Reals):
+        cells["low"], cells["high"] = value.low, value.high
+    else:
+        cells["value"] = value.value
+    cells["known"] = value.known
+    return cells
+
+
+def known_of(cells: Array, dtype: np.dtype[Any]) -> Value:
+    """Return what is known about numbers of a dtype, from their cells."""
+    cells = np.asarray(cells)
+    if not is_float_dtype(dtype):
+        return IntegerIntervals(element_type_of(dtype), objects(cells["value"]), cells["known"])
+    low, high = cells["low"], cells["high"]
+    same = (low == high) & (np.signbit(low) == np.signbit(high)) | (np.isnan(low) & np.isnan(high))
+    return Reals(Format.of(dtype), low, low if np.all(same) else high, cells["known"])

@@ -21,7 +21,7 @@ from relex.reference.interpreter import arith as arith_functions
 from relex.reference.interpreter import math as math_functions
 from relex.reference.interpreter.program import SCALARS
 from relex.reference.intervals.domain import FUNCTIONS as ON_INTERVALS
-from relex.reference.intervals.loops import function_of, verdict_on
+from relex.reference.intervals.held_numbers import function_of, verdict_on
 from relex.tools.campaign.subject import Case
 from relex.tools.campaign.subjects.wider_loops import WiderLoopsSubject
 from relex.tools.campaign.trial import try_number

@@ -1,20 +1,26 @@
-"""What an import assumes of conditions: which branch is taken, where only one of them fits the rest of the model."""
+"""What an import assumes of conditions: which branch is taken, where not both of them fit the rest of the model."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 Path = tuple[str, ...]
 """The names of a node and of those around it."""
+
+Choice = Literal["both branches", "first branch", "second branch"]
+BOTH: Choice = "both branches"
+FIRST: Choice = "first branch"
+SECOND: Choice = "second branch"
 
 
 @dataclass
 class Assumptions:
     """The assumptions of an import, in their order, and which values and problems depend on them."""
 
-    made: dict[Path, bool] = field(default_factory=dict[Path, bool])
+    made: dict[Path, Choice] = field(default_factory=dict[Path, Choice])
     """What is assumed of conditions, by the nodes that ask."""
     blamed: set[Path] = field(default_factory=set[Path])
     """The nodes whose assumptions problems depend on, or depended on when something else was assumed."""
@@ -28,10 +34,10 @@ class Assumptions:
         default_factory=dict[int, tuple[object, frozenset[Path]]]
     )
 
-    def make(self, path: Path) -> bool:
-        """Return what is assumed of the condition of a node."""
+    def make(self, path: Path, first: Choice) -> Choice:
+        """Return what is assumed of the condition of a node, in the beginning `first`."""
         self._used.add(path)
-        return self.made.setdefault(path, True)
+        return self.made.setdefault(path, first)
 
     @contextmanager
     def tracking(self) -> Generator[None]:
@@ -74,18 +80,19 @@ class Assumptions:
         self.is_hopeless |= not self.made
 
     def others(self) -> Assumptions | None:
-        """Return what to assume next: something else of the last of those conditions that was taken to hold and that
+        """Return what to assume next: something else of the last of those conditions that not all is tried of and that
         problems depended on, now or before. None if that would be of no use."""
         rest = {} if self.is_hopeless else dict(self.made)
         while rest:
-            path, holds = rest.popitem()
-            if holds and path in self.blamed:
-                return Assumptions({**rest, path: False}, set(self.blamed))
+            path, choice = rest.popitem()
+            if choice != SECOND and path in self.blamed:
+                return Assumptions({**rest, path: FIRST if choice == BOTH else SECOND}, set(self.blamed))
         return None
 
 
 HELP = "'shapes' or 'values' of what its condition depends on decide it"
 
 
-def _shown(path: Path, holds: bool) -> str:
-    return f"'{'/'.join(path)}' is assumed to take its {'first' if holds else 'second'} branch"
+def _shown(path: Path, choice: Choice) -> str:
+    node = f"'{'/'.join(path)}'"
+    return f"{node} gives other sizes by branch" if choice == BOTH else f"{node} is assumed to take its {choice}"

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from onnx import GraphProto, TypeProto, ValueInfoProto
 
-from relex.dialects.errors import RelexError
+from relex.dialects.errors import RelexError, types_str
 from relex.dialects.sizes import MAX_ARGUMENT_SIZE, Size, named
 from relex.frontend.importing.graph_importer import size_name
 from relex.frontend.onnx.onnx_importer import OnnxImporter
@@ -140,14 +140,14 @@ class Inputs:
         if given is None:
             if declared is None:
                 refuse("expected a shape, found none; 'shapes' gives one")
-            return [self._closed(size) for size in declared]
+            return [self._fixed(size) for size in declared]
         if isinstance(given, str) or (declared is not None and not _fits(given, declared)):
-            refuse(f"expected a shape like {_shown(declared or ())} in 'shapes', found {given}")
+            refuse(f"expected a shape like {types_str(declared or ())} in 'shapes', found {given}")
         as_declared = declared or [f"{name}_d{i}" for i in range(len(given))]
-        sizes: Sequence[int | None] = given  # A size that is left open is None.
-        return [self._closed(d) if size is None else size for d, size in zip(as_declared, sizes, strict=True)]
+        sizes: Sequence[int | None] = given  # A dynamic size is None.
+        return [self._fixed(d) if size is None else size for d, size in zip(as_declared, sizes, strict=True)]
 
-    def _closed(self, size: int | str) -> int | str:
+    def _fixed(self, size: int | str) -> int | str:
         if isinstance(size, int):
             return size
         found = self.shapes.get(size, self.shapes.get(size_name(size)))
@@ -185,10 +185,6 @@ def _fits(given: Sequence[int | str | None], declared: Sequence[int | str]) -> b
     return len(given) == len(declared) and all(
         not isinstance(d, int) or g in (d, None) for g, d in zip(given, declared, strict=True)
     )
-
-
-def _shown(sizes: Sequence[int | str]) -> str:
-    return f"({', '.join(map(str, sizes))})"
 
 
 def _frozen(value: Any, dtype: np.dtype[Any]) -> Any:

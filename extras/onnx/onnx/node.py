@@ -13,6 +13,7 @@ from relex.dialects.relex.types import normalize_axis
 from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.import_node import ImportedNode
+from relex.frontend.onnx.assumptions import Choice
 from relex.frontend.onnx.standard import defaults
 from relex.frontend.onnx.values import AnyValue, Known, Tensor, Unsupported, refuse
 
@@ -24,7 +25,7 @@ class OnnxNode(ImportedNode):
     """A node while it is imported: its attributes, with the defaults of the standard, and what its inputs are."""
 
     def __init__(
-        self, proto: NodeProto, version: int, builder: Builder, run_graph: RunGraph, assume: Callable[[], bool]
+        self, proto: NodeProto, version: int, builder: Builder, run_graph: RunGraph, assume: Callable[[Choice], Choice]
     ):
         super().__init__(builder)
         self.proto = proto
@@ -32,7 +33,7 @@ class OnnxNode(ImportedNode):
         self.run_graph = run_graph
         """Import a graph in an attribute, given its inputs, in the scope of the node."""
         self.assume = assume
-        """Return which way to go at a condition that only the rest of the model can decide."""
+        """Return which way to go at a condition that only the rest of the model can decide; which to try first."""
         self._given = {attribute.name: attribute for attribute in proto.attribute}
 
     @property

@@ -16,7 +16,7 @@ from relex.dialects.relex.types import without_names
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.builder import name_value
 from relex.frontend.importing.graph_importer import GraphImporter, Missing
-from relex.frontend.onnx.assumptions import Assumptions
+from relex.frontend.onnx.assumptions import Assumptions, Choice
 from relex.frontend.onnx.import_table import find_import
 from relex.frontend.onnx.node import OnnxNode
 from relex.frontend.onnx.standard import defaults, function_body, is_function, schema_of
@@ -45,8 +45,8 @@ class OnnxImporter(GraphImporter):
     nodes: int = 0
     assumptions: Assumptions = field(default_factory=Assumptions)
 
-    def _assume(self) -> bool:
-        return self.assumptions.make(self.path)
+    def _assume(self, first: Choice) -> Choice:
+        return self.assumptions.make(self.path, first)
 
     def run_graph(self, graph: GraphProto, scope: Scope, inputs: Mapping[str, AnyValue]) -> list[AnyValue]:
         """Import a graph, given its inputs, in the scope of what is around it."""

@@ -17,7 +17,7 @@ def node(operator: str, inputs: str, outputs: str, **attributes: Any) -> NodePro
     return helper.make_node(operator, inputs.split(" ") if inputs else [], outputs.split(" "), **attributes)
 
 
-def value(name: str, elem_type: int, shape: Sequence[int | str | None]) -> ValueInfoProto:
+def value(name: str, elem_type: int, shape: Sequence[int | str | None] | None) -> ValueInfoProto:
     """Return the declaration of an input or output."""
     return helper.make_tensor_value_info(name, elem_type, shape)
 

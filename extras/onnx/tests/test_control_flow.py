@@ -144,19 +144,6 @@ def test_rows_of_a_loop_over_a_number_of_the_run():
         assert rows.shape == (0, 3)
 
 
-def test_refusals_say_what_helps():
-    inputs: list[Info] = [("x", ["n"], FLOAT), ("count", [], INT64)]
-    node = helper.make_node("Loop", ["count", "", "x"], ["y", "rows"], body=doubling(SMALL, outputs=2))
-    rows = graph("g", [node], inputs, [("y", ["n"], FLOAT), ("rows", ["m", "n"], FLOAT)])
-    with pytest.raises(CompileError, match="whose number is known at run time; 'values' freezes an input"):
-        check(rows)
-    body = doubling(ALWAYS)
-    body.node[0].CopyFrom(helper.make_node("Concat", ["s", "s"], ["t"], axis=0))
-    node = helper.make_node("Loop", ["count", "", "x"], ["y"], body=body)
-    with pytest.raises(CompileError, match=r"changes what it carries, n to 2 \* n; pad it to the largest size"):
-        check(graph("g", [node], inputs, [("y", ["m"], FLOAT)]))
-
-
 def test_rows_of_a_loop_over_a_size():
     nodes = [
         helper.make_node("Shape", ["x"], ["shape"]),
@@ -201,43 +188,6 @@ def test_scan_of_dynamic_length(direction: int, axis: int):
             last, found = main(feed["first"], feed["x"])
             np.testing.assert_allclose(last, sums[-1], rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(found, y if axis == 0 else y.T, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("operator", ["LSTM", "GRU", "RNN"])
-@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-@pytest.mark.parametrize("has_lengths", [False, True])
-@pytest.mark.sampled
-def test_recurrent_layers_of_dynamic_length(operator: str, direction: str, has_lengths: bool):
-    gates, directions = {"LSTM": 4, "GRU": 3, "RNN": 1}[operator], 1 + (direction == "bidirectional")
-    rng, size = np.random.default_rng(0), 4
-    weights = {
-        "W": rng.standard_normal((directions, gates * size, 3)).astype(np.float32),
-        "R": rng.standard_normal((directions, gates * size, size)).astype(np.float32),
-        "B": rng.standard_normal((directions, 2 * gates * size)).astype(np.float32),
-    }
-
-    def made(length: Any) -> onnx.ModelProto:
-        inputs = ["x", "W", "R", "B", "lengths" if has_lengths else ""]
-        node = helper.make_node(operator, inputs, ["y", "last"], hidden_size=size, direction=direction)
-        infos: list[Info] = [("x", [length, 2, 3], FLOAT)]
-        infos += [("lengths", [2], TensorProto.INT32)] if has_lengths else []
-        results: list[Info] = [("y", [length, directions, 2, size], FLOAT), ("last", [directions, 2, size], FLOAT)]
-        return helper.make_model(
-            graph("g", [node], infos, results, **weights),
-            opset_imports=[helper.make_opsetid("", 17)],
-            ir_version=8,
-        )
-
-    opened = from_onnx(made("t"))
-    assert "scf.for" in str(opened)
-    functions = [interpret(opened)["main"], build(opened)["main"]]
-    for length in (1, 3):
-        x = rng.standard_normal((length, 2, 3)).astype(np.float32)
-        given = [x, np.array([length, 1], np.int32)] if has_lengths else [x]
-        expected = interpret(from_onnx(made(length)))["main"](*given)
-        for main in functions:
-            for found, wanted in zip(main(*given), expected, strict=True):
-                np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
 def squeezing(limit: str) -> onnx.GraphProto:
@@ -433,8 +383,10 @@ def test_shapes_of_branches_are_data():
     builder = Builder("model.onnx")
     x = builder.add_argument("x", f32, [2, 3])
     condition = builder.add_argument("c", i1, [])
-    with pytest.raises(ShapesDifferError, match="of different shapes, 2 x 3 and 3; pad them") as caught:
+    with pytest.raises(ShapesDifferError, match="of different shapes, 2 x 3 and 3; give both the same") as caught:
         branch(builder, condition, lambda: [x], lambda: [Known(np.zeros(3, np.float32))])
     assert (caught.value.then.sizes, caught.value.otherwise.sizes) == ((2, 3), (3,))
-    with pytest.raises(ShapesDifferError, match="of different shapes, 2 x 3 of f32 and 2 x 3 of i64; pad them"):
+    with pytest.raises(
+        ShapesDifferError, match="of different shapes, 2 x 3 of f32 and 2 x 3 of i64; give both the same"
+    ):
         branch(builder, condition, lambda: [x], lambda: [Known(np.zeros((2, 3), np.int64))])

@@ -23,6 +23,15 @@ CASES: list[tuple[str, list[Any], tuple[int, ...], dict[str, Any]]] = [
     ("CDist", [normal(3, 4), normal(5, 4)], (), {"metric": "euclidean"}),
     ("CDist", [normal(3, 4), normal(5, 4)], (), {}),
     ("TransposeMatMul", [normal(4, 3), normal(4, 5)], (), {"transA": 1}),
+    ("GridSample", [normal(2, 3, 5, 4), normal(2, 3, 2, 2) / 2], (), {"mode": "bilinear"}),
+    ("GridSample", [normal(2, 3, 5, 4), normal(2, 3, 2, 2) / 2], (), {"mode": "nearest", "padding_mode": "border"}),
+    ("UnfoldTensor", [normal(2, 7, 3)], (), {"dim": 1, "size": 3, "step": 2}),
+    ("UnfoldTensor", [normal(2, 7)], (), {"size": 7}),
+    ("GatedAdd", [normal(2, 3, 4), normal(2, 3, 4), normal(2, 3, 1)], (), {}),
+    ("ScaledSiLU", [normal(2, 3)], (), {"alpha": 1.5}),
+    ("ScaledSiLU", [normal(2, 3).astype(np.float16), np.float32(0.5)], (1,), {}),
+    ("GatedRMSNorm", [normal(2, 3, 8), normal(4), normal(2, 3, 8)], (), {"activation": "sigmoid"}),
+    ("GatedRMSNorm", [normal(2, 8), normal(8), normal(2, 8)], (), {"epsilon": 0.1}),
 ]
 
 
@@ -41,3 +50,27 @@ def test_norms_over_some_dimensions(axis: int) -> None:
     gamma = normal(4) if axis == -1 else normal(3, 4)
     inputs = [normal(2, 3, 4), gamma]
     expect_same("SimplifiedLayerNormalization", inputs, constants=(1,), domain="", run=interpret, axis=axis)
+
+
+@pytest.mark.parametrize("channels_last", [0, 1])
+def test_quantized_convolutions(channels_last: int) -> None:
+    x = RNG.integers(0, 255, (1, 6, 5, 3) if channels_last else (1, 3, 6, 5)).astype(np.uint8)
+    weight = RNG.integers(-127, 127, (4, 3, 3, 3)).astype(np.int8)
+    inputs = [x, np.float32(0.1), np.uint8(7), weight, np.float32(0.02), np.int8(0), np.float32(0.5), np.uint8(100)]
+    given: dict[str, Any] = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "channels_last": channels_last}
+    expect_same("QLinearConv", inputs, constants=range(1, 8), is_open=False, run=interpret, **given)
+
+
+@pytest.mark.parametrize("has_segments", [True, False])
+def test_tables_that_are_quantized(has_segments: bool) -> None:
+    def table(*shape: int) -> Any:
+        return RNG.integers(0, 255, shape).astype(np.uint8)
+
+    ids = RNG.integers(0, 6, (2, 5)).astype(np.int32)
+    tables = [table(6, 8), table(5, 8), table(2, 8) if has_segments else None, table(8), table(8)]
+    scales = [None if x is None else np.float32(0.01 * (i + 1)) for i, x in enumerate(tables)]
+    zeros = [None if x is None else np.uint8(120 + i) for i, x in enumerate(tables)]
+    inputs = [ids, ids % 2 if has_segments else None, *tables, (ids > 1).astype(np.int32), *scales, *zeros]
+    constants = [k for k, x in enumerate(inputs) if x is not None and k not in (0, 1, 7)]
+    names = ("y", "index")
+    expect_same("QEmbedLayerNormalization", inputs, *names, constants=constants, run=interpret, rtol=1e-3, epsilon=1e-5)

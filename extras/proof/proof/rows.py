@@ -42,6 +42,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 
 from relex.dialects.index.expr import Index, IndexExpr, atoms_in, span_of, terms_of, values_in
+from relex.dialects.op_edits import terminator_of
 from relex.dialects.relex import CallOp, CallTirOp, DataflowOp, OutputOp
 from relex.dialects.symbols import symbols_used
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
@@ -55,7 +56,8 @@ from relex.dialects.tir.accesses import (
     variables_in,
 )
 from relex.dialects.tir.indices import reduction_loop
-from relex.dialects.walks import ancestors, reachable, walk
+from relex.dialects.walks import reachable, walk
+from relex.lowering.support.parallel_loops import all_loops_around
 from relex.reference.equivalence.interface import find_function
 
 Call: TypeAlias = CallTirOp | CallOp | func.CallOp
@@ -168,8 +170,7 @@ class Batch:
             having.add(value)
             owner = value.owner
             if isinstance(owner, DataflowOp) and isinstance(value, OpResult):
-                output = owner.body.block.last_op
-                assert output is not None
+                output = terminator_of(owner.body.block)
                 pending.append(output.operands[value.index])
             elif isinstance(owner, Call):
                 arguments = self._function(_callee(owner))
@@ -246,7 +247,7 @@ class _LoopsOverRows:
         first, *others = access.element
         return {
             loop: step
-            for loop in _loops_around(access.op)
+            for loop in all_loops_around(access.op)
             if (step := _step_in(first, loop)) and not any(loop.variable in atoms_in(i) for i in others)
         }
 
@@ -260,7 +261,7 @@ class _LoopsOverRows:
         if not all(isinstance(b.owner, AllocBufferOp) or b in self._function.args for b in buffers):
             raise _NotAlike
         for access in self._accesses:
-            around = {loop: self.steps[loop] for loop in _loops_around(access.op) if loop in self.steps}
+            around = {loop: self.steps[loop] for loop in all_loops_around(access.op) if loop in self.steps}
             if access.buffer in self._having:
                 if around != self._loop_of(access):
                     raise _NotAlike
@@ -334,10 +335,6 @@ def _expect_init_in(loop: ForOp, block: BlockOp) -> None:
 def _is_inside(buffer: SSAValue, loops: Iterable[ForOp]) -> bool:
     """Return whether a buffer is allocated inside all of some loops."""
     return all(loop.is_ancestor(buffer.owner) for loop in loops)
-
-
-def _loops_around(op: Operation) -> list[ForOp]:
-    return [scope for scope in ancestors(op) if isinstance(scope, ForOp)]
 
 
 def _block_of(value: SSAValue) -> BlockOp | None:

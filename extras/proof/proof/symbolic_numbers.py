@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, Operation
 from relex.dialects.arrays import Array
 from relex.dialects.relex import Operator
 from relex.reference.domains.domain_numbers import DomainNumbers, is_index
+from relex.reference.domains.symbols import mixes_elements
 from relex.reference.equivalence.interface import NotComparable
 from relex.reference.interpreter.budget import take
 from relex.reference.interpreter.memory import signless
@@ -44,9 +45,6 @@ CELL = 8
 
 _MIXED_BYTES = ("llvm.x86.avx512.vpdpbusd.", "llvm.aarch64.neon.usdot.v4i32.")
 """The intrinsics that multiply unsigned bytes with signed ones, and add up the products of each word."""
-
-_OTHER_PRODUCTS = ("llvm.x86.sse2.pmadd.", "llvm.x86.avx2.pmadd.", "llvm.x86.avx512.pmadd", "llvm.aarch64.neon.sdot.")
-"""Intrinsics that multiply other parts of words."""
 
 
 class Symbolic(np.void):
@@ -164,10 +162,10 @@ class SymbolicNumbers(DomainNumbers):
             return self._reduction(reduction_term(op, self.terms, function), dtypes, results[0])
         if isinstance(op, vector.BitcastOp) and dtypes[0].itemsize != results[0].itemsize:
             return self._split(dtypes[0], results[0])
-        if isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data.startswith(_OTHER_PRODUCTS):
-            raise Unproved(f"it multiplies parts of words by {op.intrin.data}")
         if isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data.startswith(_MIXED_BYTES):
             return lambda *numbers: packed(mixed_bytes(self.terms, *map(self.cells_of, numbers, dtypes)), INT32)
+        if isinstance(op, llvm.CallIntrinsicOp) and mixes_elements(op):
+            raise Unproved(f"it computes with several elements at once by {op.intrin.data}")
 
         known: dict[tuple[int, ...], Any] = {}
 

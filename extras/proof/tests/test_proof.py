@@ -400,3 +400,24 @@ def test_the_search_keeps_finite_arguments_finite():
     found = [f for f in report.findings if "schedule.skip_padding" in f.pass_name]
     assert found
     assert {f.verdict.kind for f in found} == {Certainty.CHECKED}
+
+
+def permuted(last: int) -> str:
+    """Return a program that looks a byte up in a register of 16."""
+    return f"""
+func.func @main(%x: memref<16xi8>, %y: memref<1xi8>) {{
+  %c0 = arith.constant 0 : index
+  %0 = vector.load %x[%c0] : memref<16xi8>, vector<16xi8>
+  %1 = arith.constant dense<[{", ".join(map(str, range(15)))}, {last}]> : vector<16xi8>
+  %2 = llvm.call_intrinsic "llvm.x86.ssse3.pshuf.b.128"(%1, %0) : (vector<16xi8>, vector<16xi8>) -> vector<16xi8>
+  %3 = vector.extract %2[0] : i8 from vector<16xi8>
+  memref.store %3, %y[%c0] : memref<1xi8>
+  func.return
+}}"""
+
+
+def test_permuted_elements():
+    """What an instruction takes from several elements does not depend on the elements at its own place alone."""
+    report = check_equivalent(parse_module(permuted(15)), parse_module(permuted(9)), samples=1, proof=True)
+    assert kinds(report) == {"rewriting": Certainty.CHECKED}
+    assert "several elements at once by llvm.x86.ssse3.pshuf.b.128" in str(report)

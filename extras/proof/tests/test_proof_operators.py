@@ -16,6 +16,7 @@ Case = tuple[str, int]
 FAMILIES = (
     "astype",
     "bitcast",
+    "look_up",
     "floor_divide",
     "floor_mod",
     "trunc_divide",

@@ -325,13 +325,20 @@ class EditPass(RelexPass):
         EDITS[self.edit](list(op.walk())[self.place])
 
 
+SIX = {"12": "6", "(6, 4)": "(6, 2)", "spatial<4>": "spatial<2>"}
+"""Makes the matrices of `GRAPH` half as large: two groups of rows."""
+
+
 @pytest.mark.parametrize("by_residues", [False, True])
 @pytest.mark.parametrize("edit", ["lose-store", "other-index"])
 def test_wrong_edits_are_refuted(edit: str, by_residues: bool, monkeypatch: pytest.MonkeyPatch):
     """Wrong edits of loops are refuted that are proved by rows."""
     if by_residues:
         monkeypatch.setattr(proof, "LARGE", -1)
-    module, refuted = parse_module(GRAPH), 0
+    module, refuted = parse_module(reduce(lambda text, part: text.replace(*part), SIX.items(), GRAPH)), 0
+    batch = Batch.of(module, "main", 6)
+    assert batch is not None
+    assert batch.groups == Groups(3, 6)
     for place, _ in enumerate(module.walk()):
         edited = module.clone()
         if not EDITS[edit](list(edited.walk())[place]):

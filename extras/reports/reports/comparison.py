@@ -22,7 +22,7 @@ Row = tuple[str, str, str]
 
 
 def read_page(path: Path) -> str:
-    """Return the text of a saved report. Raises `RelexError` for a file that is none."""
+    """Return the text of a saved report. Raises `RelexError` for any other file."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -58,8 +58,8 @@ class PlannedBuffer:
 
     def at(self, sizes: Mapping[str, int]) -> ArenaPart:
         """Return the place of the buffer for some sizes."""
-        is_open = names_in(self.offset) or names_in(self.bytes)
-        text = f"{self.bytes} bytes at {self.offset}" if is_open else ""
+        is_dynamic = names_in(self.offset) or names_in(self.bytes)
+        text = f"{self.bytes} bytes at {self.offset}" if is_dynamic else ""
         numbers = evaluate(self.offset, sizes), evaluate(self.bytes, sizes)
         return ArenaPart(self.name, self.type, *numbers, self.first, self.last, text)
 

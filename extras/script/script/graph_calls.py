@@ -10,29 +10,13 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects import relex
 from relex.dialects.dtypes import FLOATS, array_from_dense, has_dtype, numpy_dtype
 from relex.dialects.errors import InferenceError, fail
-from relex.dialects.relex import (
-    AddOp,
-    AllocTensorOp,
-    ArgsortOp,
-    AssertOp,
-    AstypeOp,
-    BatchNormOp,
-    CallDpsPackedOp,
-    CallTirOp,
-    ConstantOp,
-    DenseOp,
-    MatchSizesOp,
-    NonzeroOp,
-    PermuteDimsOp,
-    TakeOp,
-    UniqueOp,
-)
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import rank_of
 from relex.dialects.table import Table
-from relex.frontend.arrays import array_of
+from relex.frontend.graph_expressions import array_of
 from relex.frontend.script.declarations import declare, read_tensor, read_tensors
 from relex.frontend.script.dtypes import NAMES, element_type_of
 from relex.frontend.script.scope import arguments
@@ -89,7 +73,7 @@ def make_constant(graph: GraphExpressions, node: ast.expr, dtype: str | None) ->
             array = array_of(value, numpy_dtype(element_type))
     except (ValueError, TypeError, OverflowError) as e:
         raise ScriptError(node, f"expected numbers of {dtype or 'one dtype'}, in lists of equal lengths") from e
-    return graph.scope.emit(node, ConstantOp(array)).result
+    return graph.scope.emit(node, relex.ConstantOp(array)).result
 
 
 @CALLS.rule("R.call_tir")
@@ -101,7 +85,7 @@ def _call_tir(graph: GraphExpressions, node: ast.Call) -> Value:
     if name in graph.functions.in_place:
         raise ScriptError(node, f"expected '{name}' to be called by R.call_tir_inplace, as elsewhere")
     inputs = flatten(graph.tensors(bound["args"]))
-    return results_of(graph.scope.emit(node, CallTirOp(name, inputs, *outputs_of(graph, node, bound))))
+    return results_of(graph.scope.emit(node, relex.CallTirOp(name, inputs, *outputs_of(graph, node, bound))))
 
 
 def loop_callee(graph: GraphExpressions, node: ast.expr) -> str:
@@ -112,8 +96,8 @@ def loop_callee(graph: GraphExpressions, node: ast.expr) -> str:
     return name
 
 
-@PRINTED.rule(CallTirOp)
-def _print_call_tir(printer: GraphPrinter, op: CallTirOp) -> str:
+@PRINTED.rule(relex.CallTirOp)
+def _print_call_tir(printer: GraphPrinter, op: relex.CallTirOp) -> str:
     return f"R.call_tir(cls.{op.callee.root_reference.data}, {_print_operands(printer, op)})"
 
 
@@ -122,14 +106,14 @@ def _call_dps_packed(graph: GraphExpressions, node: ast.Call) -> Value:
     return _call_library(graph, node, call_arguments(node, "R.call_dps_packed"))
 
 
-@PRINTED.rule(CallDpsPackedOp)
-def _print_call_dps_packed(printer: GraphPrinter, op: CallDpsPackedOp) -> str:
+@PRINTED.rule(relex.CallDpsPackedOp)
+def _print_call_dps_packed(printer: GraphPrinter, op: relex.CallDpsPackedOp) -> str:
     if op.side_effects is not None:
         fail(op, CANNOT)
     return f"R.call_dps_packed({python_value(op.callee.data)}, {_print_operands(printer, op)})"
 
 
-def _print_operands(printer: GraphPrinter, op: CallTirOp | CallDpsPackedOp) -> str:
+def _print_operands(printer: GraphPrinter, op: relex.CallTirOp | relex.CallDpsPackedOp) -> str:
     sizes = iter(op.sizes)
     types = [printer.tensor(printer.sizes_of(t, sizes), t) for t in op.outputs.types if isa(t, TensorType)]
     declared = types[0] if len(types) == 1 else f"[{', '.join(types)}]"
@@ -146,7 +130,7 @@ def _call_library(graph: GraphExpressions, node: ast.Call, bound: Mapping[str, a
         function = arguments(function, "R.ExternFunc", ("global_symbol",))["global_symbol"]
     library = graph.scope.unit.constants.string(function, "the name of a library function")
     inputs = flatten(graph.tensors(bound["args"]))
-    return results_of(graph.scope.emit(node, CallDpsPackedOp(library, inputs, *outputs_of(graph, node, bound))))
+    return results_of(graph.scope.emit(node, relex.CallDpsPackedOp(library, inputs, *outputs_of(graph, node, bound))))
 
 
 def call_arguments(node: ast.Call, name: str, *required: str) -> dict[str, ast.expr]:
@@ -175,11 +159,11 @@ def _alloc_tensor(graph: GraphExpressions, node: ast.Call) -> Value:
     bound = arguments(node, "R.alloc_tensor", ("shape", "dtype"), ("runtime_device_index", "storage_scope"))
     tensor = declare(graph.scope.unit, node, bound["shape"], bound["dtype"])
     sizes = [graph.scalars.index(size) for size in tensor.dynamic_sizes]
-    return graph.scope.emit(node, AllocTensorOp(tensor.tensor, sizes)).result
+    return graph.scope.emit(node, relex.AllocTensorOp(tensor.tensor, sizes)).result
 
 
-@PRINTED.rule(AllocTensorOp)
-def _print_alloc_tensor(printer: GraphPrinter, op: AllocTensorOp) -> str:
+@PRINTED.rule(relex.AllocTensorOp)
+def _print_alloc_tensor(printer: GraphPrinter, op: relex.AllocTensorOp) -> str:
     shape = ", ".join(printer.sizes_of(op.result.type, iter(op.sizes)))
     dtype = dtype_name(op, op.result.type.element_type)
     return f'R.builtin.alloc_tensor(R.shape([{shape}]), R.dtype("{dtype}"), 0, R.str("global"))'
@@ -199,11 +183,11 @@ def _assert(graph: GraphExpressions, node: ast.Call) -> Value:
         raise ScriptError(given, f"expected at most an index, whose format ends with '{FOUND}'")
     condition, *index = (graph.tensor(operand) for operand in (bound["condition"], *operands))
     message = text.removesuffix(FOUND).replace("{{", "{").replace("}}", "}") if operands else text
-    return results_of(graph.scope.emit(node, AssertOp(condition, message, *index)))
+    return results_of(graph.scope.emit(node, relex.AssertOp(condition, message, *index)))
 
 
-@PRINTED.rule(AssertOp)
-def _print_assert(printer: GraphPrinter, op: AssertOp) -> str:
+@PRINTED.rule(relex.AssertOp)
+def _print_assert(printer: GraphPrinter, op: relex.AssertOp) -> str:
     message, operands = op.message.data, [op.condition]
     if op.index is not None:
         message, operands = message.replace("{", "{{").replace("}", "}}") + FOUND, [*operands, op.index]
@@ -217,8 +201,8 @@ def _const(graph: GraphExpressions, node: ast.Call) -> Value:
     return make_constant(graph, bound["value"], dtype)
 
 
-@PRINTED.rule(ConstantOp)
-def _print_const(printer: GraphPrinter, op: ConstantOp) -> str:
+@PRINTED.rule(relex.ConstantOp)
+def _print_const(printer: GraphPrinter, op: relex.ConstantOp) -> str:
     element_type = op.value.get_element_type()
     # An empty list loses the sizes of the inner dimensions.
     if not has_dtype(element_type) or 0 in op.value.get_shape()[:-1]:
@@ -244,54 +228,54 @@ def _linear(graph: GraphExpressions, node: ast.Call) -> Value:
     kind = graph.scope.unit.constants.value(dtype) if dtype is not None else None
     if dtype is not None and kind not in (None, "", "void"):
         wanted = element_type_of(dtype, kind)
-        values = [graph.scope.emit(node, AstypeOp(value, wanted)).result for value in values]
+        values = [graph.scope.emit(node, relex.AstypeOp(value, wanted)).result for value in values]
     try:
-        product = graph.scope.emit(node, DenseOp(*values[:2])).result
-        return product if len(values) == 2 else graph.scope.emit(node, AddOp(product, values[2])).result
+        product = graph.scope.emit(node, relex.DenseOp(*values[:2])).result
+        return product if len(values) == 2 else graph.scope.emit(node, relex.AddOp(product, values[2])).result
     except InferenceError as e:
         raise ScriptError(node, f"'R.linear' {e}") from e
 
 
-@PRINTED.rule(DenseOp)
-def _print_dense(printer: GraphPrinter, op: DenseOp) -> str:
+@PRINTED.rule(relex.DenseOp)
+def _print_dense(printer: GraphPrinter, op: relex.DenseOp) -> str:
     return f"R.linear({', '.join(map(printer.text, op.operands))})"
 
 
-@PRINTED.rule(BatchNormOp)
-def _print_batch_norm(printer: GraphPrinter, op: BatchNormOp) -> str:
+@PRINTED.rule(relex.BatchNormOp)
+def _print_batch_norm(printer: GraphPrinter, op: relex.BatchNormOp) -> str:
     return f"{printer.operator(op, 'training=False')}[0]"
 
 
-@PRINTED.rule(TakeOp)
-def _print_take(printer: GraphPrinter, op: TakeOp) -> str:
+@PRINTED.rule(relex.TakeOp)
+def _print_take(printer: GraphPrinter, op: relex.TakeOp) -> str:
     return printer.operator(op, 'mode="clip"')  # TVM's default differs.
 
 
-@PRINTED.rule(ArgsortOp)
-def _print_argsort(printer: GraphPrinter, op: ArgsortOp) -> str:
+@PRINTED.rule(relex.ArgsortOp)
+def _print_argsort(printer: GraphPrinter, op: relex.ArgsortOp) -> str:
     return printer.operator(op, 'dtype="int64"')  # TVM's default differs.
 
 
-@PRINTED.rule(UniqueOp)
-def _print_unique(printer: GraphPrinter, op: UniqueOp) -> str:
+@PRINTED.rule(relex.UniqueOp)
+def _print_unique(printer: GraphPrinter, op: relex.UniqueOp) -> str:
     return printer.operator(op, "return_index=True", "return_inverse=True", "return_counts=True")
 
 
 @CALLS.rule("R.argwhere")
 def _argwhere(graph: GraphExpressions, node: ast.Call) -> Value:
     """Read `R.argwhere`, which has a row for each place, as in NumPy; TVM lacks it."""
-    return graph.apply(node, "R.argwhere", NonzeroOp).results[0]
+    return graph.apply(node, "R.argwhere", relex.NonzeroOp).results[0]
 
 
 @CALLS.rule("R.nonzero")
 def _nonzero(graph: GraphExpressions, node: ast.Call) -> Value:
     """Read `R.nonzero`, which has a row for each dimension in TVM."""
-    places = graph.apply(node, "R.nonzero", NonzeroOp)
-    return graph.scope.emit(node, PermuteDimsOp(places)).result
+    places = graph.apply(node, "R.nonzero", relex.NonzeroOp)
+    return graph.scope.emit(node, relex.PermuteDimsOp(places)).result
 
 
-@PRINTED.rule(NonzeroOp)
-def _print_nonzero(printer: GraphPrinter, op: NonzeroOp) -> str:
+@PRINTED.rule(relex.NonzeroOp)
+def _print_nonzero(printer: GraphPrinter, op: relex.NonzeroOp) -> str:
     return f"R.argwhere({printer.text(op.operand)})"
 
 
@@ -302,7 +286,7 @@ def _match_cast(graph: GraphExpressions, node: ast.Call) -> Value:
     if not declared.fits(value.type):
         raise ScriptError(bound["ty"], f"expected a type that {value.type} may have, found {declared}")
     texts = [_size_text(size) for size in declared.sizes or ()] or [""] * rank_of(value)
-    result = graph.scope.emit(node, MatchSizesOp(value, texts)).result
+    result = graph.scope.emit(node, relex.MatchSizesOp(value, texts)).result
     for dimension, text in enumerate(texts):
         if text.isidentifier():
             graph.parameters.name_size(node, text, result, dimension)
@@ -313,8 +297,8 @@ def _size_text(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
 
 
-@PRINTED.rule(MatchSizesOp)
-def _print_match_sizes(printer: GraphPrinter, op: MatchSizesOp) -> str:
+@PRINTED.rule(relex.MatchSizesOp)
+def _print_match_sizes(printer: GraphPrinter, op: relex.MatchSizesOp) -> str:
     t = tensor_type(op.result.type)
     texts = [text or str(size) for text, size in zip(op.texts, t.get_shape(), strict=True)]
     if str(DYNAMIC_INDEX) in texts:

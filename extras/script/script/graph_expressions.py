@@ -16,11 +16,11 @@ from relex.dialects.errors import DTypeError
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, ConstantOp, Operator
 from relex.dialects.relex.structure import impurity
 from relex.frontend.script.dtypes import NAMES
+from relex.frontend.script.dynamic_options import DynamicOptions
 from relex.frontend.script.expressions import Expressions
 from relex.frontend.script.graph_calls import CALLS, Value, as_tensors, flatten, grouped, make_constant, results_of
 from relex.frontend.script.graph_numbers import number_as_tensor
 from relex.frontend.script.metadata import MetadataReference, dictionary_of, missing
-from relex.frontend.script.open_options import OpenOptions
 from relex.frontend.script.operators import apply_operator, find_operator, script_name
 from relex.frontend.script.parameters import Parameters
 from relex.frontend.script.scalar_functions import OPERATORS
@@ -60,7 +60,7 @@ class GraphExpressions:
         self.scalars = Expressions(scope, parameters)
         self.functions = functions
         self.in_dataflow = False
-        self.sizes = OpenOptions(scope, parameters)
+        self.sizes = DynamicOptions(scope, parameters)
 
     def tensors(self, node: ast.expr) -> Value:
         """Read an expression as a tensor or a tuple."""

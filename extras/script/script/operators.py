@@ -18,10 +18,10 @@ from relex.dialects.dtypes import INTEGERS
 from relex.dialects.errors import one_line
 from relex.dialects.relex import DivideOp, Operator, SlidingWindows, TruncDivideOp
 from relex.dialects.relex.operator import tensor_type
-from relex.dialects.relex.size_properties import OPEN
+from relex.dialects.relex.size_properties import EXPRESSION_PROPERTIES
 from relex.frontend.script.dtypes import element_type_of
+from relex.frontend.script.dynamic_options import DynamicOptions
 from relex.frontend.script.layouts import Conversions, Emit, conversion_options
-from relex.frontend.script.open_options import OpenOptions
 from relex.frontend.script.scope import Unit, arguments, expect_neutral
 from relex.frontend.script.source import ScriptError, shown
 
@@ -68,7 +68,7 @@ def apply_operator(
     name: str,
     operator: type[Operator],
     read: Callable[[Sequence[ast.expr]], Sequence[Any]],
-    sizes: OpenOptions,
+    sizes: DynamicOptions,
     emit: Emit,
 ) -> Operator:
     """Emit the op for a call of an operator; `read` converts expressions to tensors, and `sizes` options that are
@@ -109,10 +109,10 @@ def _members(node: ast.expr) -> Sequence[ast.expr]:
 
 
 def _option(
-    unit: Unit, operator: type[Operator], name: str, annotation: str, node: ast.expr, sizes: OpenOptions
+    unit: Unit, operator: type[Operator], name: str, annotation: str, node: ast.expr, sizes: DynamicOptions
 ) -> object:
     """Return the value of an option in the form that relex's operators take."""
-    if OPEN.get(name) in operator.options() and (numbers := sizes.read(node)) is not None:
+    if EXPRESSION_PROPERTIES.get(name) in operator.options() and (numbers := sizes.read(node)) is not None:
         return numbers
     value = unit.constants.value(node)
     if name == "dtype":

@@ -16,42 +16,24 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.hints import isa
 
+from relex.dialects import relex
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import INOUT_ATTR, argument_names, replacements
 from relex.dialects.index.domains import constant_value
-from relex.dialects.relex import (
-    PRIMITIVE_ATTR,
-    AssertOp,
-    CallDpsPackedOp,
-    CallOp,
-    CallTirOp,
-    ConstantOp,
-    DataflowOp,
-    Operator,
-    OutputOp,
-    properties,
-)
+from relex.dialects.op_edits import terminator_of
+from relex.dialects.relex import properties
 from relex.dialects.relex.properties import Scalar
-from relex.dialects.relex.size_properties import OPEN
+from relex.dialects.relex.size_properties import EXPRESSION_PROPERTIES
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.symbols import is_private, lookup
+from relex.frontend.script import writing
 from relex.frontend.script.attributes import write_attributes
 from relex.frontend.script.dtypes import NAMES
+from relex.frontend.script.dynamic_options import SizeNames, printed_options
 from relex.frontend.script.graph_calls import PRINTED
 from relex.frontend.script.inlining import inlined_ops
-from relex.frontend.script.open_options import SizeNames, printed_options
 from relex.frontend.script.operators import script_name
 from relex.frontend.script.print_expressions import ExpressionPrinter
-from relex.frontend.script.writing import (
-    CANNOT,
-    Writer,
-    dictionary,
-    dtype_name,
-    python_number,
-    python_value,
-    symbol_name,
-    tuple_of,
-)
 
 INLINE_ELEMENTS = 16
 """Constants with more elements are printed on separate lines."""
@@ -63,7 +45,9 @@ class GraphPrinter(ExpressionPrinter):
     Constants are printed in full; if `constants` is given, long ones are appended to it instead.
     """
 
-    def __init__(self, function: FuncOp, writer: Writer, module_name: str, constants: list[ConstantOp] | None):
+    def __init__(
+        self, function: FuncOp, writer: writing.Writer, module_name: str, constants: list[relex.ConstantOp] | None
+    ):
         super().__init__(writer)
         self._function = function
         self._module_name = module_name
@@ -76,24 +60,24 @@ class GraphPrinter(ExpressionPrinter):
         """Print the function."""
         function, writer = self._function, self.writer
         if len(function.body.blocks) != 1:
-            fail(function, f"{CANNOT}: expected a function of one block, found {len(function.body.blocks)}")
+            fail(function, f"{writing.CANNOT}: expected a function of one block, found {len(function.body.blocks)}")
         parameters = [self._parameter(i, name) for i, name in enumerate(argument_names(function))]
         results = [self._type(t, function) for t in function.function_type.outputs.data]
         options = ["private=True"] * is_private(function) + ["pure=False"] * _checks_assertions(function, set())
         writer.line(f"@R.function({', '.join(options)})" if options else "@R.function")
         result = results[0] if len(results) == 1 else f"R.Tuple({', '.join(results)})"
-        with writer.indented(f"def {symbol_name(function)}({', '.join(parameters)}) -> {result}:"):
+        with writer.indented(f"def {writing.symbol_name(function)}({', '.join(parameters)}) -> {result}:"):
             for name in dict.fromkeys(self.sizes.values()):
                 writer.line(f"{name} = T.int64()")
             if attributes := self._attributes():
-                writer.line(f"R.func_attr({dictionary(attributes)})")
-            if any(isinstance(op, CallTirOp | CallOp | func.CallOp) for op in function.walk()):
+                writer.line(f"R.func_attr({writing.dictionary(attributes)})")
+            if any(isinstance(op, relex.CallTirOp | relex.CallOp | func.CallOp) for op in function.walk()):
                 writer.line(f"cls = {self._module_name}")
             self._block(function.body.block)
 
     def _attributes(self) -> dict[str, object]:
         attributes = dict(self._function.attributes)
-        primitive = {"Primitive": True} if attributes.pop(PRIMITIVE_ATTR, None) is not None else {}
+        primitive = {"Primitive": True} if attributes.pop(relex.PRIMITIVE_ATTR, None) is not None else {}
         return primitive | self._replaced() | write_attributes(self._function, attributes)
 
     def _replaced(self) -> dict[str, object]:
@@ -115,14 +99,14 @@ class GraphPrinter(ExpressionPrinter):
 
     def tensor(self, sizes: Sequence[str], t: TensorType) -> str:
         """Return the type of a tensor of some sizes."""
-        return f'R.Tensor({tuple_of(sizes)}, dtype="{dtype_name(self._function, t.element_type)}")'
+        return f'R.Tensor({writing.tuple_of(sizes)}, dtype="{writing.dtype_name(self._function, t.element_type)}")'
 
     def _type(self, t: Attribute, op: Operation) -> str:
         if not isa(t, TensorType):
-            return f'R.Prim("{"int64" if isinstance(t, IndexType) else dtype_name(op, t)}")'
+            return f'R.Prim("{"int64" if isinstance(t, IndexType) else writing.dtype_name(op, t)}")'
         if t.has_static_shape():
             return self.tensor([str(size) for size in t.get_shape()], t)
-        return f'R.Tensor(dtype="{dtype_name(op, t.element_type)}", ndim={len(t.get_shape())})'
+        return f'R.Tensor(dtype="{writing.dtype_name(op, t.element_type)}", ndim={len(t.get_shape())})'
 
     # Statements.
 
@@ -138,11 +122,11 @@ class GraphPrinter(ExpressionPrinter):
         match op:
             case func.ReturnOp():
                 values = [self._value(value) for value in op.operands]
-                result = values[0] if len(values) == 1 else tuple_of(values) if values else "R.tuple()"
+                result = values[0] if len(values) == 1 else writing.tuple_of(values) if values else "R.tuple()"
                 self.writer.line(f"return {result}")
-            case DataflowOp():
+            case relex.DataflowOp():
                 self._dataflow(op)
-            case OutputOp() | scf.YieldOp():
+            case relex.OutputOp() | scf.YieldOp():
                 return
             case scf.IfOp():
                 self._if(op)
@@ -150,7 +134,7 @@ class GraphPrinter(ExpressionPrinter):
                 self._while(op)
             case scf.ForOp():
                 self._for(op)
-            case ConstantOp():
+            case relex.ConstantOp():
                 self._constant_line(op)
             case tensor.FromElementsOp(elements=[OpResult(op=arith.IndexCastOp(input=count))]) if (
                 count in self._counters
@@ -177,14 +161,14 @@ class GraphPrinter(ExpressionPrinter):
         """Print a loop. What it carries are names that it assigns at its end; its condition is one expression."""
         test, end = op.before_region.block, op.before_region.block.last_op
         if not isinstance(end, scf.ConditionOp) or [*end.args] != [*test.args]:
-            fail(op, f"{CANNOT}: expected a condition that passes on what the loop carries")
+            fail(op, f"{writing.CANNOT}: expected a condition that passes on what the loop carries")
         names = [self.writer.define(result, "lv") for result in op.results]
         for name, value in zip(names, op.arguments, strict=True):
             self.writer.line(f"{name} = {self.text(value)}")
         for name, *values in zip(names, test.args, op.after_region.block.args, strict=True):
             self.writer.texts.update({value: self.writer.use(name) for value in values})
         for inner in test.ops:
-            if isinstance(inner, Operator | ConstantOp):
+            if isinstance(inner, relex.Operator | relex.ConstantOp):
                 self.writer.texts[inner.results[0]] = self._call_text(inner)
         self._side(f"while {self._condition(end.condition, op)}:", op.after_region.block, names)
 
@@ -192,7 +176,7 @@ class GraphPrinter(ExpressionPrinter):
         """Print a loop with a number of trips as one that counts them, which is what Relax has."""
         first, end, step = map(self._number, (op.lb, op.ub, op.step))
         if constant_value(op.step) is None:
-            fail(op, f"{CANNOT}: expected a step that is constant")
+            fail(op, f"{writing.CANNOT}: expected a step that is constant")
         count, *carried = op.body.block.args
         self._counters[count] = counter = self.writer.name(count.name_hint, "i")
         names = [self.writer.define(result, "lv") for result in op.results]
@@ -212,13 +196,13 @@ class GraphPrinter(ExpressionPrinter):
                 return self.text(source)
             case owner:
                 fail(
-                    owner if isinstance(owner, Operation) else self._function, f"{CANNOT}: expected a tensor's element"
+                    owner if isinstance(owner, Operation) else self._function,
+                    f"{writing.CANNOT}: expected a tensor's element",
                 )
 
     def _side(self, head: str, block: Block, names: Sequence[str], after: str = "") -> None:
         """Print a region, with assignments of what it gives. A name may stand for another value until then."""
-        end = block.last_op
-        assert end is not None
+        end = terminator_of(block)
         with self.writer.indented(head):
             self._block(block)
             values = [self.text(value) for value in end.operands]
@@ -239,10 +223,10 @@ class GraphPrinter(ExpressionPrinter):
         if isinstance(value, BlockArgument):
             return self.text(value)
         if not isinstance(value.owner, tensor.ExtractOp) or value.owner.indices:
-            fail(op, f"{CANNOT}: expected a condition that is a tensor without dimensions")
+            fail(op, f"{writing.CANNOT}: expected a condition that is a tensor without dimensions")
         return self.text(value.owner.tensor)
 
-    def _dataflow(self, op: DataflowOp) -> None:
+    def _dataflow(self, op: relex.DataflowOp) -> None:
         """Print a dataflow block. Its results share the names of the values they come from."""
         values = op.output.values
         names: list[str] = []
@@ -257,7 +241,7 @@ class GraphPrinter(ExpressionPrinter):
         for result, name in zip(op.results, names, strict=True):
             self.writer.texts[result] = self.writer.use(name)
 
-    def _output_name(self, op: DataflowOp, value: SSAValue, taken: Sequence[str]) -> str:
+    def _output_name(self, op: relex.DataflowOp, value: SSAValue, taken: Sequence[str]) -> str:
         """Return the name of an output; a value that is not defined in the block, or is an output twice, gets a new
         name."""
         text = self.text(value)
@@ -268,7 +252,7 @@ class GraphPrinter(ExpressionPrinter):
         self.writer.line(f"{name} = {text}")
         return name
 
-    def _constant_line(self, op: ConstantOp) -> None:
+    def _constant_line(self, op: relex.ConstantOp) -> None:
         """Print a constant; one that is left out, and a small one with a single use, is printed inline."""
         text = self._constant_text(op)
         is_elided = self._constants is not None and op in self._constants
@@ -284,7 +268,9 @@ class GraphPrinter(ExpressionPrinter):
             return
         if len(op.results) == 1:
             t = op.results[0].type
-            has_type = isinstance(op, CallTirOp | CallDpsPackedOp) or not (isa(t, TensorType) and t.has_static_shape())
+            has_type = isinstance(op, relex.CallTirOp | relex.CallDpsPackedOp) or not (
+                isa(t, TensorType) and t.has_static_shape()
+            )
             name = self.writer.define(op.results[0], default)
             self.writer.line(f"{name}{'' if has_type else f': {self._type(t, op)}'} = {text}")
             return
@@ -299,31 +285,31 @@ class GraphPrinter(ExpressionPrinter):
         if (show := PRINTED.find(op)) is not None:
             return show(self, op)
         match op:
-            case CallOp(callee=callee) | func.CallOp(callee=callee):
+            case relex.CallOp(callee=callee) | func.CallOp(callee=callee):
                 return f"cls.{callee.root_reference.data}({', '.join(map(self._value, op.operands))})"
             case tensor.CollapseShapeOp(src=source) | tensor.ExpandShapeOp(src=source):
                 sizes = tensor_type(op.results[0].type).get_shape()
                 shape = ["-1" if size == DYNAMIC_INDEX else str(size) for size in sizes]
                 return f"R.reshape({self.text(source)}, R.shape([{', '.join(shape)}]))"
-            case Operator():
+            case relex.Operator():
                 return self.operator(op)
             case _ if _is_scalar(op):
                 return self.text(op.results[0])
             case _:
-                fail(op, CANNOT)
+                fail(op, writing.CANNOT)
 
-    def operator(self, op: Operator, *more: str) -> str:
+    def operator(self, op: relex.Operator, *more: str) -> str:
         """Return the call of an operator, with more options."""
-        if op.is_variadic() and any(name in op.properties for name in OPEN.values()):
-            fail(op, f"{CANNOT}: found sizes that are known at run time")
-        open_options = printed_options(op, self._size_names)
+        if op.is_variadic() and any(name in op.properties for name in EXPRESSION_PROPERTIES.values()):
+            fail(op, f"{writing.CANNOT}: found sizes that are known at run time")
+        dynamic_options = printed_options(op, self._size_names)
         operands = [self.text(value) for value in op.operands][: None if op.is_variadic() else len(op.operand_names())]
-        parts = [tuple_of(operands)] if op.is_variadic() else operands
+        parts = [writing.tuple_of(operands)] if op.is_variadic() else operands
         defaults = op.with_defaults({})
         for name in op.options():
-            if name in open_options:
-                parts.append(f"{name}={open_options[name]}")
-            if name in open_options or name in OPEN.values():
+            if name in dynamic_options:
+                parts.append(f"{name}={dynamic_options[name]}")
+            if name in dynamic_options or name in EXPRESSION_PROPERTIES.values():
                 continue
             attribute = op.properties.get(name)
             # Some axes have no default in TVM.
@@ -332,15 +318,15 @@ class GraphPrinter(ExpressionPrinter):
         return f"{script_name(type(op))}({', '.join([*parts, *more])})"
 
     @staticmethod
-    def _option(op: Operator, attribute: Attribute) -> str:
+    def _option(op: relex.Operator, attribute: Attribute) -> str:
         if isa(attribute, Scalar):
-            return python_number(attribute.value.data, attribute.type)
+            return writing.python_number(attribute.value.data, attribute.type)
         value = NAMES.get(attribute, properties.python_value(attribute))
         if isinstance(value, Attribute):
-            fail(op, f"{CANNOT}: found {attribute}")
-        return python_value([*value] if isinstance(value, tuple) else value)
+            fail(op, f"{writing.CANNOT}: found {attribute}")
+        return writing.python_value([*value] if isinstance(value, tuple) else value)
 
-    def _constant_text(self, op: ConstantOp) -> str:
+    def _constant_text(self, op: relex.ConstantOp) -> str:
         if self._constants is None or len(op.value) <= INLINE_ELEMENTS:
             return self._call_text(op)
         self._constants.append(op)
@@ -351,7 +337,7 @@ def _checks_assertions(function: Operation, seen: set[Operation]) -> bool:
     """Return whether a graph function checks assertions, or calls one that does: TVM calls it impure."""
     seen.add(function)
     callees = (lookup(op, op.callee) for op in function.walk() if isinstance(op, func.CallOp))
-    return any(isinstance(op, AssertOp) for op in function.walk()) or any(
+    return any(isinstance(op, relex.AssertOp) for op in function.walk()) or any(
         _checks_assertions(callee, seen) for callee in callees if callee is not None and callee not in seen
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from relex.dialects.errors import DTypeError
-from relex.frontend.arrays import array_of
+from relex.frontend.graph_expressions import array_of
 from relex.frontend.tvm.devices import Device, as_device, cpu
 from relex.runtime.library import LibraryInput
 

@@ -44,3 +44,25 @@ def test_results(model: Any, op: str):
         for main in (interpret(program)["main"], build(program)["main"]):
             for found, expected in zip(main(x.numpy()), model(x), strict=True):
                 np.testing.assert_allclose(found, expected.numpy(), rtol=1e-6)
+
+
+class Doubling(torch.nn.Module):
+    def twice(self, x: Any) -> Any:
+        return torch.cat([x, x])
+
+    def double(self, x: Any) -> Any:
+        return x * 2
+
+    def forward(self, x: Any) -> Any:
+        y = torch.cond(x.sum() > 0, self.twice, self.double, (x,))
+        return y.exp().sum(0), y.reshape(-1, 1) + 1
+
+
+def test_branches_of_different_sizes() -> None:
+    program = from_exported(
+        torch.export.export(Doubling(), (torch.ones(3),), dynamic_shapes=({0: torch.export.Dim("n")},))
+    )
+    for x in (torch.ones(3), torch.tensor([-9.0, 1.0])):
+        for main in (interpret(program)["main"], build(program)["main"]):
+            for found, expected in zip(main(x.numpy()), Doubling()(x), strict=True):
+                np.testing.assert_allclose(found, expected.numpy(), rtol=1e-6, strict=True)

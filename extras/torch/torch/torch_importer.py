@@ -10,7 +10,8 @@ from typing import Any
 from relex.dialects.errors import Diagnostic
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.graph_importer import GraphImporter, Missing
-from relex.frontend.importing.regions import branch, conditional
+from relex.frontend.importing.loops import conditional
+from relex.frontend.importing.regions import branch
 from relex.frontend.importing.values import Known, refuse
 from relex.frontend.torch.complex_numbers import import_pairs, known_pair, takes_pairs
 from relex.frontend.torch.constants import NO_IMPORT, computed_at_import
@@ -94,9 +95,9 @@ class TorchImporter(GraphImporter):
                 def holds(state: Sequence[Any]) -> Any:
                     return self._run_on(condition, [*state, *others])[0]
 
-                def trip(i: Any, running: Any, state: Sequence[Any]) -> tuple[list[Any], Any]:
+                def trip(i: Any, running: Any, state: Sequence[Any]) -> tuple[Any, list[Any], list[Any]]:
                     following = self._run_on(body, [*state, *others])
-                    return following, holds(following)
+                    return holds(following), following, []
 
                 return [*conditional(self.builder, None, holds(first), trip, first)]
             case _, (_, inner, *inputs):

@@ -16,7 +16,8 @@ from relex.passes.schedule import Loop, Schedule
 
 def bordered_rows(block: BlockOp, processor: Processor) -> Plan:
     """Write out the vectors of a row. Where each begins is then known to LLVM, and so is what holds in its lanes: only
-    vectors at the ends of the row have a mask, which is a constant.
+    vectors at the ends of the row have a mask, which is a constant. If the number of elements is known only at run
+    time, the vectors are in a loop, and all of them have masks.
 
     ```mlir
     tir.for %i, %j in (112, 114) {
@@ -40,7 +41,10 @@ def bordered_rows(block: BlockOp, processor: Processor) -> Plan:
         fail(block, f"expected conditions on {label_of(row)} in {name_of_block(block)}")
     bits = max(bits_of(access.buffer) for access in accesses)
     lanes = processor.lanes(bits or processor.vector_bits)
-    vectors = -(-count([row]) // lanes)
+    if not isinstance(row.extent, int):
+        # LLVM makes such vectors, too, but has to look for them, and does elements that are left over one by one.
+        return Plan(f"vectors of {lanes} elements", lambda schedule: _schedule(schedule, named(row), lanes))
+    vectors = -(-row.extent // lanes)
     if vectors > cost.MAX_COPIES:
         fail(row, f"expected {cost.MAX_COPIES} vectors or less of {lanes} iterations of {label_of(row)}")
     summary = f"{vectors} vectors of {lanes} elements"
@@ -49,5 +53,6 @@ def bordered_rows(block: BlockOp, processor: Processor) -> Plan:
 
 def _schedule(schedule: Schedule, row: Loop, lanes: int) -> None:
     vector, lane = schedule.split(row, [None, lanes])
-    schedule.unroll(vector)
+    if isinstance(schedule.loop_op(vector).extent, int):
+        schedule.unroll(vector)
     schedule.vectorize(lane)

@@ -34,13 +34,20 @@ def joined_rows(block: BlockOp, processor: Processor) -> Plan:
     """
     check_alone(block)
     loops = spatial_loops(block)
-    joined = _joined(loops, [_steps(access, loops) for access in block_accesses(block)])
+    joined = rows_to_join(block, loops)
     if len(joined) == 1:
         rows = f"rows along {label_of(loops[-1])}"
         fail(block, f"expected {name_of_block(block)} to access {rows} that follow one another")
-    _check_accesses_alone(block, joined)
     names = [named(loop) for loop in joined]
     return Plan(f"one loop of {', '.join(map(label_of, joined))}", lambda schedule: schedule.fuse(*names))
+
+
+def rows_to_join(block: BlockOp, loops: Sequence[ForOp]) -> Sequence[ForOp]:
+    """Return the innermost loops that can be one loop, at least the last one; fail if the block uses their variables
+    for anything but accesses."""
+    joined = _joined(loops, [_steps(access, loops) for access in block_accesses(block)])
+    _check_accesses_alone(block, joined)
+    return joined
 
 
 def _steps(access: Access, loops: Sequence[ForOp]) -> list[int]:

@@ -15,15 +15,7 @@ from relex.passes.analysis.buffers import buffers_read, buffers_written
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import loops_of, name_of_block
 from relex.passes.analysis.scaled_sums import bytes_of_weights, scaling_block
-from relex.passes.cpu import cost
-from relex.passes.cpu.reduction_nest import (
-    ReductionNest,
-    block_named,
-    check_at_least,
-    count,
-    element_written,
-    named,
-)
+from relex.passes.cpu import cost, reduction_nest
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.steps import loop_of_reader, move_consumer
 from relex.passes.schedule import Block, Loop, Schedule
@@ -33,8 +25,8 @@ from relex.passes.schedule import Block, Loop, Schedule
 class ScaledSums:
     """A reduction `inner`, and the only one that reads its results, `outer`, both along the same columns."""
 
-    inner: ReductionNest
-    outer: ReductionNest
+    inner: reduction_nest.ReductionNest
+    outer: reduction_nest.ReductionNest
     rows: ForOp | None
     columns: ForOp
     lanes: int
@@ -44,13 +36,15 @@ class ScaledSums:
     @classmethod
     def of(cls, block: BlockOp, processor: Processor) -> ScaledSums:
         """Return a block as the inner one of such reductions; fail if it is none."""
-        inner = ReductionNest.of(block)
+        inner = reduction_nest.ReductionNest.of(block)
         reader = scaling_block(block)
-        outer = ReductionNest.of(reader)
+        outer = reduction_nest.ReductionNest.of(reader)
         columns = outer.columns()
         if inner.written[-1] != IndexExpr.of(inner.columns().variable) or inner.columns().extent != columns.extent:
             fail(block, f"expected {name_of_block(block)} and {name_of_block(reader)} to have the same columns")
-        check_at_least(block, cost.MIN_STEPS, count([*inner.spatial, *inner.terms]), "steps")
+        reduction_nest.check_at_least(
+            block, cost.MIN_STEPS, reduction_nest.count([*inner.spatial, *inner.terms]), "steps"
+        )
         lanes = processor.lanes(inner.bits)
         extent = columns.extent
         if not isinstance(extent, int) or extent % lanes:
@@ -58,7 +52,7 @@ class ScaledSums:
         vectors = 1 if extent % (cost.VECTORS_OF_SCALED_SUMS * lanes) else cost.VECTORS_OF_SCALED_SUMS
         most = (processor.vector_registers - cost.REGISTERS_TO_UNPACK) // vectors
         others = [loop for loop in reversed(outer.spatial) if loop is not columns]
-        rows = max(others, key=lambda loop: count([loop]), default=None)
+        rows = max(others, key=lambda loop: reduction_nest.count([loop]), default=None)
         return cls(inner, outer, rows, columns, lanes, vectors, _heights(rows, most))
 
     @property
@@ -116,7 +110,7 @@ def _heights(rows: ForOp | None, most: int) -> list[int]:
 
 
 def _schedule(schedule: Schedule, sums: ScaledSums) -> None:
-    inner, outer = block_named(sums.inner.block), block_named(sums.outer.block)
+    inner, outer = reduction_nest.block_named(sums.inner.block), reduction_nest.block_named(sums.outer.block)
     _pack_bytes(schedule, inner, sums.width)
     *first, last = sums.heights
     for height in first:
@@ -147,8 +141,8 @@ def loop_of_row(schedule: Schedule, inner: Block, outer: Block, row: Loop) -> Lo
     variable = schedule.loop_op(row).variable
     (read,) = (access.element for access in block_accesses(reader, buffer))
     place = read.index(IndexExpr.of(variable))
-    written = element_written(op)[place]
-    return next(named(loop) for loop in loops_of(op) if IndexExpr.of(loop.variable) == written)
+    written = reduction_nest.element_written(op)[place]
+    return next(reduction_nest.named(loop) for loop in loops_of(op) if IndexExpr.of(loop.variable) == written)
 
 
 def _tile(schedule: Schedule, sums: ScaledSums, inner: Block, outer: Block, height: int) -> None:
@@ -168,7 +162,7 @@ def _tile(schedule: Schedule, sums: ScaledSums, inner: Block, outer: Block, heig
     inside = [loop for loop in schedule.get_loops(inner) if loop not in around]
     numbers = inside[-len(sums.inner.terms) :]
     *others, column = inside[: -len(numbers)]
-    serial = max(numbers, key=lambda loop: count([schedule.loop_op(loop)]))
+    serial = max(numbers, key=lambda loop: reduction_nest.count([schedule.loop_op(loop)]))
     schedule.reorder(serial, *(loop for loop in numbers if loop != serial), *others, column)
     schedule.compact_buffer(inner, 0)
     init = schedule.decompose_reduction(inner, serial)

@@ -21,6 +21,7 @@ from relex.passes.cpu.reduction_nest import block_named, bytes_of, element_writt
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.rules.look_ups import looks_up_bytes
 from relex.passes.cpu.skipping import skip_padding
 from relex.passes.cpu.steps import Nest, can_follow, dispatch, move_consumer, part, parts, split_reader, unroll_in_tile
 from relex.passes.schedule import Block, Loop, Schedule
@@ -266,7 +267,7 @@ def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     schedule.compact_buffer(nest.block, 0)
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
     for user in (init, nest.block, epilogue):
-        _use_registers(schedule, user, nest, row_tile, tile.lanes)
+        _use_registers(schedule, user, nest, row_tile, tile)
     skip_padding(schedule, nest.block)
 
 
@@ -291,18 +292,18 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     schedule.compact_buffer(nest.block, 0)
     if not axes.is_stored_in_vectors:
         _put_columns_last(schedule, nest.block, axes.output_dimension)
-        _put_columns_inside(schedule, nest.block, epilogue, row_tile)
+    _put_columns_inside(schedule, nest.block, epilogue, row_tile)
     if tiling.is_packed and not axes.has_full_panels(tile):
         schedule.unguard(nest.block)
     added = nest.block if partial is None else schedule.rfactor(nest.block, partial, nest.terms[0])
     loops = schedule.get_loops(nest.block)
     init = schedule.decompose_reduction(nest.block, loops[loops.index(row_tile) + 1])
     for user in (init, epilogue):
-        _use_registers(schedule, user, nest, row_tile, tile.lanes)
+        _use_registers(schedule, user, nest, row_tile, tile)
     # Partial sums are initialized, computed and added up.
     users = (added,) if partial is None else (Block(added.func, f"{added.name}_init"), added, nest.block)
     for user in users:
-        _use_registers(schedule, user, replace(nest, block=added), row_tile, tile.lanes)
+        _use_registers(schedule, user, replace(nest, block=added), row_tile, tile)
     _prefetch(schedule, added, nest.terms, tiling)
     skip_padding(schedule, added)
 
@@ -357,16 +358,19 @@ def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_
     inner = [loop for loop in loops_of(reader) if named(loop) in inside]
     columns = [loop for loop in inner if terms_of(index).get(loop.variable) == 1]
     order = [*(loop for loop in inner if loop not in columns), *columns]
-    schedule.reorder(*map(named, order))
+    if order != inner:
+        schedule.reorder(*map(named, order))
 
 
-def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, lanes: int) -> None:
-    """Let a block process a tile of a nest's results in vectors, all of them at constant places."""
+def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, tile: Tile) -> None:
+    """Let a block process a tile of a nest's results in vectors, all of them at constant places. One that looks up
+    bytes does so for all columns at once, which takes as long as for few of them."""
     loops = schedule.get_loops(block)
     inside = [loop for loop in loops[loops.index(tile_loop) + 1 :] if loop not in nest.terms]
     if not inside:
         return  # It consumes a single result.
     *rows, columns = inside
+    lanes = tile.columns if looks_up_bytes(schedule.block_op(block)) else tile.lanes
     vectors, lane = schedule.split(columns, [None, lanes])
     unroll_in_tile(schedule, block, [*rows, vectors], nest.block)
     schedule.vectorize(lane)

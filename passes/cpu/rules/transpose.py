@@ -10,7 +10,7 @@ from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.cpu import cost
-from relex.passes.cpu.cache_sets import lines_in_a_set
+from relex.passes.cpu.caches import lines_in_a_set
 from relex.passes.cpu.reduction_nest import (
     bits_of,
     check_at_least,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
@@ -16,9 +16,14 @@ from xdsl.transforms.canonicalization_patterns.utils import const_evaluate_opera
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.transforms.loop_invariant_code_motion import can_be_hoisted
 
+from relex.dialects.op_edits import terminator_of, with_types
 from relex.dialects.relex import Operator
 from relex.dialects.relex.tensor_ops import array_of
+from relex.dialects.relex.types import SizedType
+from relex.dialects.sizes import named
 from relex.dialects.sizes.attributes import has_unknown
+from relex.dialects.sizes.control import has_trips
+from relex.dialects.sizes.requirements import gathering
 from relex.dialects.upstream.hints import isa
 
 
@@ -71,16 +76,32 @@ class MoveInvariantsOut(RewritePattern):
         builder = Builder(InsertPoint.before(op))
         for region in op.regions:
             for inner in [*region.block.ops]:
-                if _may_move(inner) and can_be_hoisted(inner, region):
+                if _may_move(inner, op) and can_be_hoisted(inner, region):
                     inner.detach()
                     builder.insert(inner)
                     rewriter.notify_op_modified(op)
 
 
-def _may_move(op: Operation) -> bool:
+def _may_move(op: Operation, loop: scf.ForOp | scf.WhileOp) -> bool:
     if not is_side_effect_free(op) or not is_speculatable(op):
         return False
-    return not any(map(_may_end, op.walk()))
+    return not any(_may_end(inner) or (_limits_sizes(inner) and not has_trips(loop)) for inner in op.walk())
+
+
+def _limits_sizes(op: Operation) -> bool:
+    """Return whether an operator takes only some sizes, not only equal ones: a loop that may have no trips checks that
+    in each."""
+    if not isinstance(op, Operator):
+        return False
+    types = [value.type for value in op.operands]
+    with gathering() as requirements:
+        type(op).infer_results([_named_sizes(i, t) for i, t in enumerate(types) if isa(t, TensorType)], op.properties)
+    return any(requirement.relation == "<=" for requirement in requirements)
+
+
+def _named_sizes(i: int, t: TensorType) -> SizedType:
+    sizes = [named(f"s{i}_{d}") if size == DYNAMIC_INDEX else size for d, size in enumerate(t.get_shape())]
+    return SizedType(t.element_type, sizes)
 
 
 def _may_end(op: Operation) -> bool:
@@ -104,10 +125,10 @@ class ForwardInvariants(RewritePattern):
         else:
             before, after = op.before_region.block, op.after_region.block
             first, arguments = op.arguments, before.args
-            given = [*_end(before).operands[1:]]
+            given = [*terminator_of(before).operands[1:]]
             passed = after.args
         for i, (value, argument) in enumerate(zip(first, arguments, strict=True)):
-            following = _end(op.regions[-1].block).operands[i]
+            following = terminator_of(op.regions[-1].block).operands[i]
             places = [j for j, other in enumerate(given) if other is argument]
             same = {value, argument, *(passed[j] for j in places)}
             if following not in same or not (
@@ -122,7 +143,7 @@ class ForwardInvariants(RewritePattern):
 
 def _only_ends(value: SSAValue, loop: Operation) -> bool:
     """Return whether only the ends of a loop's regions use a value."""
-    ends = [_end(region.block) for region in loop.regions]
+    ends = [terminator_of(region.block) for region in loop.regions]
     return all(use.operation in ends for use in value.uses)
 
 
@@ -138,11 +159,11 @@ class DropUnusedResults(RewritePattern):
             self._drop_from_while(op, unused, rewriter)
             return
         if isinstance(op, scf.ForOp):
-            unused = _idle(op.body.block, op.body.block.args[1:], _end(op.body.block).operands, unused)
+            unused = _idle(op.body.block, op.body.block.args[1:], terminator_of(op.body.block).operands, unused)
         if not unused:
             return
         for region in op.regions:
-            _drop_operands(_end(region.block), unused)
+            _drop_operands(terminator_of(region.block), unused)
         operands = [*op.operands]
         if isinstance(op, scf.ForOp):
             for inner in reversed([*op.body.block.ops]):
@@ -156,13 +177,13 @@ class DropUnusedResults(RewritePattern):
         before, after = op.before_region.block, op.after_region.block
         passed = [i for i in unused if after.args[i].first_use is None]
         if passed:
-            _drop_operands(_end(before), [i + 1 for i in passed])
+            _drop_operands(terminator_of(before), [i + 1 for i in passed])
             _drop_arguments(after, passed)
             _replace(op, op.operands, passed, rewriter)
             return
         carried = [argument.index for argument in before.args if argument.first_use is None]
         if carried:
-            _drop_operands(_end(after), carried)
+            _drop_operands(terminator_of(after), carried)
             _drop_arguments(before, carried)
             _replace(op, [value for i, value in enumerate(op.operands) if i not in carried], (), rewriter)
 
@@ -192,12 +213,6 @@ def _used(op: Operation) -> list[SSAValue]:
     return [value for inner in op.walk() for value in inner.operands]
 
 
-def _end(block: Block) -> Operation:
-    end = block.last_op
-    assert end is not None
-    return end
-
-
 def _drop_operands(op: Operation, numbers: Collection[int]) -> None:
     op.operands = [value for i, value in enumerate(op.operands) if i not in numbers]
 
@@ -209,14 +224,6 @@ def _drop_arguments(block: Block, numbers: Sequence[int]) -> None:
 
 def _replace(op: Operation, operands: Sequence[SSAValue], without: Collection[int], rewriter: PatternRewriter) -> None:
     """Replace an op by one with other operands, and without some results."""
-    kept = [result for result in op.results if result.index not in without]
-    new = type(op).create(
-        operands=operands,
-        result_types=[result.type for result in kept],
-        properties=op.properties,
-        attributes=op.attributes,
-        regions=[op.detach_region(region) for region in [*op.regions]],
-    )
-    new.location = op.location
+    new = with_types(op, operands, [result.type for result in op.results if result.index not in without])
     given = iter(new.results)
     rewriter.replace(op, new, [None if result.index in without else next(given) for result in op.results])

@@ -5,22 +5,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import SSAValue
 
-from relex.dialects.relex import (
-    BroadcastToOp,
-    ConcatOp,
-    ExpandDimsOp,
-    Operator,
-    PadOp,
-    PermuteDimsOp,
-    ReshapeOp,
-    SqueezeOp,
-    StridedSliceOp,
-)
+from relex.dialects import relex
 from relex.dialects.relex.properties import as_integers
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.passes.graph.canonicalization.canonicalization_table import simplifies
 
-_RESHAPES = (ExpandDimsOp, ReshapeOp, SqueezeOp)
+_RESHAPES = (relex.ExpandDimsOp, relex.ReshapeOp, relex.SqueezeOp)
 """Operators that keep the order of the elements."""
 
 
@@ -28,46 +18,46 @@ def _type(value: SSAValue) -> TensorType:
     return tensor_type(value.type)
 
 
-@simplifies(PermuteDimsOp)
-def permutation(op: PermuteDimsOp) -> SSAValue | Operator | None:
+@simplifies(relex.PermuteDimsOp)
+def permutation(op: relex.PermuteDimsOp) -> SSAValue | relex.Operator | None:
     """Merge two permutations, and fold the identity."""
     if list(op.order) == sorted(op.order):
         return op.operand
-    if not isinstance(inner := op.operand.owner, PermuteDimsOp):
+    if not isinstance(inner := op.operand.owner, relex.PermuteDimsOp):
         return None
-    return PermuteDimsOp(inner.operand, [inner.order[axis] for axis in op.order])
+    return relex.PermuteDimsOp(inner.operand, [inner.order[axis] for axis in op.order])
 
 
-@simplifies(ReshapeOp)
-def reshape_to_the_same(op: ReshapeOp) -> SSAValue | None:
+@simplifies(relex.ReshapeOp)
+def reshape_to_the_same(op: relex.ReshapeOp) -> SSAValue | None:
     """Fold a reshape to the same type. One unknown size follows from the number of elements, unless that is 0."""
     shape = shape_of(op.operand)
     unknown = shape.count(DYNAMIC_INDEX)
     return op.operand if not unknown or (unknown == 1 and 0 not in shape) else None
 
 
-@simplifies(ExpandDimsOp, SqueezeOp)
-def no_dimensions(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
+@simplifies(relex.ExpandDimsOp, relex.SqueezeOp)
+def no_dimensions(op: relex.ExpandDimsOp | relex.SqueezeOp) -> SSAValue | None:
     """Fold an operator that adds or removes no dimensions."""
     return op.operand if rank_of(op.operand) == rank_of(op.result) else None
 
 
 @simplifies(*_RESHAPES)
-def reshape_of_reshape(op: ExpandDimsOp | ReshapeOp | SqueezeOp) -> SSAValue | Operator | None:
+def reshape_of_reshape(op: relex.ExpandDimsOp | relex.ReshapeOp | relex.SqueezeOp) -> SSAValue | relex.Operator | None:
     """Merge two reshapes if all sizes are known."""
     if not isinstance(inner := op.operand.owner, _RESHAPES) or not _type(inner.operand).has_static_shape():
         return None
     if not _type(op.result).has_static_shape():
         return None
     shape = shape_of(op.result)
-    return inner.operand if shape_of(inner.operand) == shape else ReshapeOp(inner.operand, shape)
+    return inner.operand if shape_of(inner.operand) == shape else relex.ReshapeOp(inner.operand, shape)
 
 
-@simplifies(ExpandDimsOp, SqueezeOp)
-def undone(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
+@simplifies(relex.ExpandDimsOp, relex.SqueezeOp)
+def undone(op: relex.ExpandDimsOp | relex.SqueezeOp) -> SSAValue | None:
     """Fold dimensions that are added and removed again, or the reverse; their sizes need not be known."""
     inner = op.operand.owner
-    if not isinstance(inner, ExpandDimsOp | SqueezeOp) or type(inner) is type(op):
+    if not isinstance(inner, relex.ExpandDimsOp | relex.SqueezeOp) or type(inner) is type(op):
         return None
     if inner.axis is None or op.axis is None:
         return None
@@ -76,25 +66,25 @@ def undone(op: ExpandDimsOp | SqueezeOp) -> SSAValue | None:
     return inner.operand if changed == restored else None
 
 
-@simplifies(BroadcastToOp)
-def broadcast_to_the_same(op: BroadcastToOp) -> SSAValue | None:
+@simplifies(relex.BroadcastToOp)
+def broadcast_to_the_same(op: relex.BroadcastToOp) -> SSAValue | None:
     """Fold a broadcast to the same type: known sizes stay the same, and unknown ones are never broadcast. One to
     certain sizes checks the sizes of the operand."""
     return op.operand if op.sizes is None else None
 
 
-@simplifies(BroadcastToOp)
-def broadcast_of_broadcast(op: BroadcastToOp) -> Operator | None:
+@simplifies(relex.BroadcastToOp)
+def broadcast_of_broadcast(op: relex.BroadcastToOp) -> relex.Operator | None:
     """Merge two broadcasts if all sizes are known."""
-    if not isinstance(inner := op.operand.owner, BroadcastToOp) or not _type(inner.operand).has_static_shape():
+    if not isinstance(inner := op.operand.owner, relex.BroadcastToOp) or not _type(inner.operand).has_static_shape():
         return None
     if not _type(op.result).has_static_shape():
         return None
-    return BroadcastToOp(inner.operand, shape_of(op.result))
+    return relex.BroadcastToOp(inner.operand, shape_of(op.result))
 
 
-@simplifies(StridedSliceOp)
-def all_elements(op: StridedSliceOp) -> SSAValue | None:
+@simplifies(relex.StridedSliceOp)
+def all_elements(op: relex.StridedSliceOp) -> SSAValue | None:
     """Fold a slice of all elements in their order."""
     if not op.is_static:
         return None
@@ -104,16 +94,16 @@ def all_elements(op: StridedSliceOp) -> SSAValue | None:
     return op.operand if whole else None
 
 
-@simplifies(ConcatOp)
-def join_those_that_are_not_empty(op: ConcatOp) -> SSAValue | Operator | None:
+@simplifies(relex.ConcatOp)
+def join_those_that_are_not_empty(op: relex.ConcatOp) -> SSAValue | relex.Operator | None:
     """Drop empty operands of a concatenation, and fold the concatenation of a single tensor."""
     kept = [value for value in op.tensors if shape_of(value)[op.normal_axis] != 0] or list(op.tensors[:1])
     if len(kept) == 1:
         return kept[0]
-    return ConcatOp(*kept, axis=op.normal_axis) if len(kept) < len(op.tensors) else None
+    return relex.ConcatOp(*kept, axis=op.normal_axis) if len(kept) < len(op.tensors) else None
 
 
-@simplifies(PadOp)
-def no_padding(op: PadOp) -> SSAValue | None:
+@simplifies(relex.PadOp)
+def no_padding(op: relex.PadOp) -> SSAValue | None:
     """Fold a padding by nothing."""
     return None if any(as_integers(op.pad_width)) else op.operand

@@ -9,20 +9,9 @@ from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import integer_limits, ui8
-from relex.dialects.relex import (
-    AddOp,
-    AstypeOp,
-    BitwiseXorOp,
-    ConstantOp,
-    MultiplyOp,
-    Operator,
-    PackBytesOp,
-    SubtractOp,
-    SumOp,
-    array_of,
-)
 from relex.dialects.relex.packed import BYTES
 from relex.dialects.relex.types import is_bytes, rank_of, shape_of, tensor_type
 from relex.passes.rewriting.constants import erase_constant
@@ -47,13 +36,15 @@ class Factor:
     def of(cls, value: SSAValue, axes: Sequence[int]) -> Factor | None:
         """Return a value as such an operand; None if it is none, or if its zero point varies along some axes."""
         match value.owner:
-            case AstypeOp(operand=data) if is_bytes(data) and is_i32(value):
+            case relex.AstypeOp(operand=data) if is_bytes(data) and is_i32(value):
                 return cls(data, 0)
-            case SubtractOp(lhs=lhs, rhs=zero) if isinstance(lhs.owner, AstypeOp) and lhs.type == value.type:
+            case relex.SubtractOp(lhs=lhs, rhs=zero) if (
+                isinstance(lhs.owner, relex.AstypeOp) and lhs.type == value.type
+            ):
                 inner = cls.of(lhs, axes)
                 return cls(inner.data, _number(zero)) if inner and _is_uniform(zero, rank_of(value), axes) else None
-            case ConstantOp() if is_i32(value):
-                return cls._of_numbers(array_of(value))
+            case relex.ConstantOp() if is_i32(value):
+                return cls._of_numbers(relex.array_of(value))
             case _:
                 return None
 
@@ -67,7 +58,7 @@ class Factor:
         zero = 0 if least <= low and high <= most else least - low
         if high + zero > most:
             return None
-        return cls(ConstantOp((numbers.astype(np.int64) + zero).astype(np.int8)).result, zero)
+        return cls(relex.ConstantOp((numbers.astype(np.int64) + zero).astype(np.int8)).result, zero)
 
     @property
     def is_unsigned(self) -> bool:
@@ -86,7 +77,7 @@ def is_i32(value: SSAValue) -> bool:
 
 def _number(value: SSAValue) -> SSAValue | int:
     """Return the number that all elements of a constant are equal to; any other value unchanged."""
-    numbers = array_of(value)
+    numbers = relex.array_of(value)
     is_number = numbers is not None and numbers.size and (numbers == numbers.flat[0]).all()
     return int(numbers.flat[0]) if numbers is not None and is_number else value
 
@@ -100,46 +91,46 @@ def _is_uniform(value: SSAValue, rank: int, axes: Sequence[int]) -> bool:
 class Emitter:
     """Inserts operators before another one, which they replace. Those on constants become constants."""
 
-    def __init__(self, replaced: Operator, *factors: Factor):
+    def __init__(self, replaced: relex.Operator, *factors: Factor):
         self._replaced = replaced
         self._constants: list[SSAValue] = []
         for factor in factors:
-            if isinstance(factor.data.owner, ConstantOp) and factor.data.owner.parent is None:
+            if isinstance(factor.data.owner, relex.ConstantOp) and factor.data.owner.parent is None:
                 self.add(factor.data.owner)
 
-    def add(self, op: Operator | ConstantOp) -> SSAValue:
+    def add(self, op: relex.Operator | relex.ConstantOp) -> SSAValue:
         op.location = self._replaced.location
-        new = (self._evaluated(op) if isinstance(op, Operator) else None) or op
+        new = (self._evaluated(op) if isinstance(op, relex.Operator) else None) or op
         Rewriter.insert_op(new, InsertPoint.before(self._replaced))
-        if isinstance(new, ConstantOp):
+        if isinstance(new, relex.ConstantOp):
             self._constants.append(new.result)
         return new.results[0]
 
-    def _evaluated(self, op: Operator) -> ConstantOp | None:
-        if not all(isinstance(value.owner, ConstantOp) for value in op.operands):
+    def _evaluated(self, op: relex.Operator) -> relex.ConstantOp | None:
+        if not all(isinstance(value.owner, relex.ConstantOp) for value in op.operands):
             return None
         values = evaluated(op, same_bits=True)
         if values is None:
             return None
         op.erase()
-        return ConstantOp(values[0])
+        return relex.ConstantOp(values[0])
 
     def number(self, number: int, dtype: str = "int32") -> SSAValue:
         """Return a constant of rank 0; integers wrap around."""
-        return self.add(ConstantOp(np.asarray(number, np.int64).astype(dtype)))
+        return self.add(relex.ConstantOp(np.asarray(number, np.int64).astype(dtype)))
 
     def moved(self, zero: SSAValue | int, offset: int) -> SSAValue | int:
         """Return a zero point plus a number."""
         if isinstance(zero, int) or not offset:
             return zero + offset if isinstance(zero, int) else zero
-        return self.add(AddOp(zero, self.number(offset)))
+        return self.add(relex.AddOp(zero, self.number(offset)))
 
     def without(self, total: SSAValue, zero: SSAValue | int, sums: Callable[[], SSAValue]) -> SSAValue:
         """Subtract the product of a zero point and some sums."""
         if zero == 0:
             return total
         factor = self.number(zero) if isinstance(zero, int) else zero
-        return self.add(SubtractOp(total, self.add(MultiplyOp(sums(), factor))))
+        return self.add(relex.SubtractOp(total, self.add(relex.MultiplyOp(sums(), factor))))
 
     def left_zero(self, factor: Factor) -> SSAValue | int:
         """Return the zero point of unsigned bytes."""
@@ -151,20 +142,20 @@ class Emitter:
 
     def packed_left(self, factor: Factor, axis: int) -> SSAValue:
         """Return words of unsigned bytes. Those that fill the last word may be anything: the right ones are zero."""
-        words = self.add(PackBytesOp(factor.data, axis))
-        return words if factor.is_unsigned else self.add(BitwiseXorOp(words, self.number(repeated(HALF))))
+        words = self.add(relex.PackBytesOp(factor.data, axis))
+        return words if factor.is_unsigned else self.add(relex.BitwiseXorOp(words, self.number(repeated(HALF))))
 
     def packed_right(self, factor: Factor, axis: int) -> SSAValue:
         """Return words of signed bytes."""
         data = factor.data
         if factor.is_unsigned:
-            data = self.add(BitwiseXorOp(data, self.number(HALF, "uint8")))
-        return self.add(PackBytesOp(data, axis))
+            data = self.add(relex.BitwiseXorOp(data, self.number(HALF, "uint8")))
+        return self.add(relex.PackBytesOp(data, axis))
 
     def sums_of_right(self, factor: Factor, axes: Sequence[int], terms: int) -> SSAValue:
         """Return the sums of `terms` signed bytes along some axes."""
-        total = self.add(SumOp(self.add(AstypeOp(factor.data, i32)), axes, keepdims=True))
-        return self.add(SubtractOp(total, self.number(terms * HALF))) if factor.is_unsigned else total
+        total = self.add(relex.SumOp(self.add(relex.AstypeOp(factor.data, i32)), axes, keepdims=True))
+        return self.add(relex.SubtractOp(total, self.number(terms * HALF))) if factor.is_unsigned else total
 
     def finish(self, result: SSAValue) -> None:
         """Replace the operator."""
@@ -180,9 +171,9 @@ def erase_unused(values: Sequence[SSAValue]) -> None:
     for op in dict.fromkeys(value.owner for value in values):
         if op.parent is None:
             continue  # Another one used it, too, and was erased before.
-        if isinstance(op, Operator | ConstantOp) and not any(result.uses for result in op.results):
+        if isinstance(op, relex.Operator | relex.ConstantOp) and not any(result.uses for result in op.results):
             operands = tuple(op.operands)
-            if isinstance(op, ConstantOp):
+            if isinstance(op, relex.ConstantOp):
                 erase_constant(op)
             else:
                 Rewriter.erase_op(op)

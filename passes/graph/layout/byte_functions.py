@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import integer_limits, numpy_dtype
+from relex.dialects.op_edits import insert_before, with_types
 from relex.dialects.relex import ConstantOp, Elementwise, Exactness, array_of
 from relex.dialects.relex.types import is_bytes, shape_of, tensor_type
 
@@ -38,9 +39,13 @@ class ElementFunction:
         return cls(search.data, tuple(search.ops)) if is_same else None
 
     @classmethod
-    def of_bytes(cls, result: SSAValue) -> ElementFunction | None:
-        """Return the function of bytes that are no constant which a value is."""
-        found = cls.of(result, is_bytes)
+    def of_bytes(cls, result: SSAValue, *, through: type[Elementwise] | None = None) -> ElementFunction | None:
+        """Return the function of bytes that are no constant which a value is, and not made of bytes by an operator."""
+
+        def is_data(value: SSAValue) -> bool:
+            return is_bytes(value) and (through is None or not isinstance(value.owner, through))
+
+        found = cls.of(result, is_data)
         return None if found is None or isinstance(found.data.owner, ConstantOp) else found
 
     @property
@@ -72,8 +77,7 @@ class ElementFunction:
         for op in self.ops:
             kind = TensorType(tensor_type(op.result.type).element_type, shape_of(data))
             operands = [new[v] if v in new else _broadcasting_to(data, v, before) for v in op.operands]
-            clone = type(op).create(operands=operands, result_types=[kind], properties=op.properties)
-            clone.location = op.location
+            clone = with_types(op, operands, [kind])
             Rewriter.insert_op(clone, InsertPoint.before(before))
             new[op.result] = clone.results[0]
         return new[self.ops[-1].result]
@@ -90,10 +94,7 @@ def _broadcasting_to(data: SSAValue, value: SSAValue, before: Operation) -> SSAV
     """Return a number as a tensor that has no more dimensions than the data."""
     if len(shape_of(value)) <= len(shape_of(data)):
         return value
-    scalar = ConstantOp(_number(value))
-    scalar.location = before.location
-    Rewriter.insert_op(scalar, InsertPoint.before(before))
-    return scalar.result
+    return insert_before(before, ConstantOp(_number(value))).result
 
 
 def _number(value: SSAValue) -> Array:

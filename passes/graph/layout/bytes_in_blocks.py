@@ -7,19 +7,9 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import ui8
-from relex.dialects.relex import (
-    AstypeOp,
-    BitwiseXorOp,
-    ConstantOp,
-    Conv2dBlockedOp,
-    Conv2dBlockedPackedOp,
-    PackBytesOp,
-    PadOp,
-    SubtractOp,
-    array_of,
-)
 from relex.dialects.relex.packed import BYTES
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.sliding_windows import Windows
@@ -33,7 +23,7 @@ from relex.passes.graph.layout.byte_factors import (
 )
 
 
-def pack_blocks(op: Conv2dBlockedOp) -> Callable[[], None] | None:
+def pack_blocks(op: relex.Conv2dBlockedOp) -> Callable[[], None] | None:
     """Replace a convolution of bytes with channels in blocks, if these are words: its weight is a constant."""
     if op.depthwise is not None:
         return _read_bytes(op)
@@ -43,7 +33,7 @@ def pack_blocks(op: Conv2dBlockedOp) -> Callable[[], None] | None:
         return None
     if any(op.windows(shape).padding) and not a.has_byte_of_zero:
         return None
-    weight = array_of(b.data)
+    weight = relex.array_of(b.data)
     if weight is None or weight.dtype != np.int8 or (b.zero and as_integer(op.groups) > 1):
         return None
     if rank_of(op.data) == 4 and as_integer(op.groups) > 1 and shape[1] % BYTES:
@@ -51,16 +41,18 @@ def pack_blocks(op: Conv2dBlockedOp) -> Callable[[], None] | None:
     return partial(_replace_blocks, op, a, b.zero, weight)
 
 
-def _replace_blocks(op: Conv2dBlockedOp, a: Factor, right_zero: int, weight: Array) -> None:
+def _replace_blocks(op: relex.Conv2dBlockedOp, a: Factor, right_zero: int, weight: Array) -> None:
     out, windows = Emitter(op), op.windows(weight.shape)
     data, zero = _unsigned_and_padded(out, a, windows)
     axis = 4 if rank_of(data) == 5 else 1
-    words = out.add(PackBytesOp(data, axis))
+    words = out.add(relex.PackBytesOp(data, axis))
 
     def convolved(numbers: Array) -> SSAValue:
-        constant = out.add(PackBytesOp(out.add(ConstantOp(numbers)), axis))
+        constant = out.add(relex.PackBytesOp(out.add(relex.ConstantOp(numbers)), axis))
         groups = as_integer(op.groups)
-        return out.add(Conv2dBlockedPackedOp(words, constant, windows.strides, [0], windows.dilation, False, groups))
+        return out.add(
+            relex.Conv2dBlockedPackedOp(words, constant, windows.strides, [0], windows.dilation, False, groups)
+        )
 
     numbers = weight
     if axis == 4 and numbers.shape[4] % BYTES:
@@ -68,7 +60,7 @@ def _replace_blocks(op: Conv2dBlockedOp, a: Factor, right_zero: int, weight: Arr
     sums = weight.astype(np.int64).sum((1, 2, 3, 4))[:, None, None, :]
     product = convolved(numbers)
     if zero:
-        product = out.add(SubtractOp(product, out.add(ConstantOp((sums * zero).astype(np.int32)[None]))))
+        product = out.add(relex.SubtractOp(product, out.add(relex.ConstantOp((sums * zero).astype(np.int32)[None]))))
     if right_zero:
         ones = np.ones_like(weight[:1, ..., :1])
         total = convolved(_in_larger_blocks(ones, shape_of(a.data)[4]) if numbers is not weight else ones)
@@ -86,10 +78,10 @@ def _in_larger_blocks(weight: Array, size: int) -> Array:
     return np.moveaxis(filled, 2, 4)
 
 
-def _read_bytes(op: Conv2dBlockedOp) -> Callable[[], None] | None:
+def _read_bytes(op: relex.Conv2dBlockedOp) -> Callable[[], None] | None:
     """Let a convolution of each channel, whose sums are exact in f32, read bytes in place of floats."""
-    weight = array_of(op.weight)
-    if weight is None or weight.dtype != np.float32 or not isinstance(op.data.owner, AstypeOp):
+    weight = relex.array_of(op.weight)
+    if weight is None or weight.dtype != np.float32 or not isinstance(op.data.owner, relex.AstypeOp):
         return None
     wide = op.data.owner.operand
     a = Factor(wide, 0) if is_bytes(wide) else Factor.of(wide, range(5)) if is_i32(wide) else None
@@ -100,13 +92,13 @@ def _read_bytes(op: Conv2dBlockedOp) -> Callable[[], None] | None:
     return partial(_replace_floats, op, a, weight)
 
 
-def _replace_floats(op: Conv2dBlockedOp, a: Factor, weight: Array) -> None:
+def _replace_floats(op: relex.Conv2dBlockedOp, a: Factor, weight: Array) -> None:
     out, windows = Emitter(op), op.windows(weight.shape)
     data, zero = _unsigned_and_padded(out, a, windows)
-    product = out.add(Conv2dBlockedOp(data, op.weight, windows.strides, [0], windows.dilation, depthwise=True))
+    product = out.add(relex.Conv2dBlockedOp(data, op.weight, windows.strides, [0], windows.dilation, depthwise=True))
     if zero:
         sums = weight.astype(np.float64).sum((1, 2, 3, 4))[None, :, None, None, :]
-        product = out.add(SubtractOp(product, out.add(ConstantOp((sums * zero).astype(np.float32)))))
+        product = out.add(relex.SubtractOp(product, out.add(relex.ConstantOp((sums * zero).astype(np.float32)))))
     out.finish(product)
 
 
@@ -115,8 +107,8 @@ def _unsigned_and_padded(out: Emitter, a: Factor, windows: Windows) -> tuple[SSA
     data, zero = a.data, out.left_zero(a)
     assert isinstance(zero, int)
     if not a.is_unsigned:
-        data = out.add(BitwiseXorOp(out.add(AstypeOp(data, ui8)), out.number(HALF, "uint8")))
+        data = out.add(relex.BitwiseXorOp(out.add(relex.AstypeOp(data, ui8)), out.number(HALF, "uint8")))
     if any(windows.padding):
         widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
-        data = out.add(PadOp(data, [0, 0, 0, 0, *widths, *([0, 0] * (rank_of(data) - 4))], zero))
+        data = out.add(relex.PadOp(data, [0, 0, 0, 0, *widths, *([0, 0] * (rank_of(data) - 4))], zero))
     return data, zero

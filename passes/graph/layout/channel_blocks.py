@@ -14,27 +14,8 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from relex.dialects import relex
 from relex.dialects.arrays import Array, np
-from relex.dialects.relex import (
-    AddOp,
-    AvgPool2dOp,
-    AvgPool3dOp,
-    BatchNormOp,
-    BroadcastToOp,
-    ConcatOp,
-    ConstantOp,
-    Conv2dBlockedOp,
-    Conv2dOp,
-    Elementwise,
-    MaxPool2dOp,
-    MaxPool3dOp,
-    MeanOp,
-    MultiplyOp,
-    PadOp,
-    PermuteDimsOp,
-    ReshapeOp,
-    StridedSliceOp,
-)
 from relex.dialects.relex.properties import as_integer, as_integers
 from relex.dialects.relex.tensor_ops import array_of
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
@@ -90,9 +71,9 @@ def into_blocks(value: SSAValue, size: int) -> Sequence[Operation]:
     """Return the ops that compute the blocks of a value `[N, C, H, W]`, the last one filled with zeros."""
     n, channels, *sizes = shape_of(value)
     missing = -channels % size
-    ops: list[Operation] = [PadOp(value, (0, 0, 0, missing, 0, 0, 0, 0))] if missing else []
+    ops: list[Operation] = [relex.PadOp(value, (0, 0, 0, missing, 0, 0, 0, 0))] if missing else []
     ops.append(_reshape(ops[-1].results[0] if ops else value, (n, (channels + missing) // size, size, *sizes)))
-    return [*ops, PermuteDimsOp(ops[-1].results[0], (0, 1, 3, 4, 2))]
+    return [*ops, relex.PermuteDimsOp(ops[-1].results[0], (0, 1, 3, 4, 2))]
 
 
 def from_blocks(value: SSAValue, shape: Sequence[int]) -> Sequence[Operation]:
@@ -100,20 +81,20 @@ def from_blocks(value: SSAValue, shape: Sequence[int]) -> Sequence[Operation]:
     its channels, `[N, C / b, b]`."""
     n, blocks, *sizes, size = shape_of(value)
     # With one place, the channels are in order already.
-    ops: list[Operation] = [] if prod(sizes) == 1 else [PermuteDimsOp(value, (0, 1, 4, 2, 3))]
+    ops: list[Operation] = [] if prod(sizes) == 1 else [relex.PermuteDimsOp(value, (0, 1, 4, 2, 3))]
     ops.append(_reshape(ops[-1].results[0] if ops else value, (n, blocks * size, *shape[2:])))
     if blocks * size != shape[1]:
-        ops.append(StridedSliceOp(ops[-1], [1], [0], [shape[1]]))
+        ops.append(relex.StridedSliceOp(ops[-1], [1], [0], [shape[1]]))
     return ops
 
 
 def _reshape(value: SSAValue, shape: Sequence[int]) -> Operation:
     """Return the op that gives a value a shape, in which the number of images may be dynamic."""
-    return ReshapeOp(value, [-1 if size == DYNAMIC_INDEX else size for size in shape])
+    return relex.ReshapeOp(value, [-1 if size == DYNAMIC_INDEX else size for size in shape])
 
 
 def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
-    assert isinstance(op, Conv2dOp)
+    assert isinstance(op, relex.Conv2dOp)
     data, weight = operands[0], cast(Array, array_of(op.weight))
     block = shape_of(data)[4] if rank_of(data) == 5 else 1
     filled = _filled(weight, 0, size)
@@ -123,15 +104,15 @@ def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     # A part divides the block, so that what fills the last block is not read; a separate channel is one.
     block = gcd(channels, block)
     parts = filled.reshape(-1, size, channels // block, block, *window)
-    constant = ConstantOp(parts.transpose(0, 2, 4, 5, 3, 1))
+    constant = relex.ConstantOp(parts.transpose(0, 2, 4, 5, 3, 1))
     constant.result.name_hint = op.weight.name_hint
     strides, padding, dilation = (as_integers(p) for p in (op.strides, op.padding, op.dilation))
     groups = 1 if is_depthwise else as_integer(op.groups)
-    new = Conv2dBlockedOp(data, constant.result, strides, padding, dilation, is_depthwise, groups)
+    new = relex.Conv2dBlockedOp(data, constant.result, strides, padding, dilation, is_depthwise, groups)
     return [*before, constant, new]
 
 
-def _by_channel(op: Conv2dOp, data: SSAValue, size: int) -> Sequence[Operation]:
+def _by_channel(op: relex.Conv2dOp, data: SSAValue, size: int) -> Sequence[Operation]:
     """Return the ops that bring data into blocks for a convolution of each channel, once for each of its results."""
     is_blocked, times = rank_of(data) == 5, _results_of_a_channel(op)
     if times == 1:
@@ -141,12 +122,12 @@ def _by_channel(op: Conv2dOp, data: SSAValue, size: int) -> Sequence[Operation]:
     return [*before, *repeated, *into_blocks(repeated[-1].results[0], size)]
 
 
-def _is_depthwise(op: Conv2dOp) -> bool:
+def _is_depthwise(op: relex.Conv2dOp) -> bool:
     """Return whether each channel is convolved on its own."""
     return as_integer(op.groups) > 1 and shape_of(op.weight)[1] == 1
 
 
-def _results_of_a_channel(op: Conv2dOp) -> int:
+def _results_of_a_channel(op: relex.Conv2dOp) -> int:
     """Return the number of results of each channel that is convolved on its own."""
     return shape_of(op.weight)[0] // as_integer(op.groups)
 
@@ -155,12 +136,12 @@ def _repeated(value: SSAValue, times: int) -> Sequence[Operation]:
     """Return the ops that repeat each channel of a value `[N, C, H, W]`."""
     n, channels, *sizes = shape_of(value)
     apart = _reshape(value, (n, channels, 1, *sizes))
-    repeated = BroadcastToOp(apart.results[0], [-1 if n == DYNAMIC_INDEX else n, channels, times, *sizes])
+    repeated = relex.BroadcastToOp(apart.results[0], [-1 if n == DYNAMIC_INDEX else n, channels, times, *sizes])
     return [apart, repeated, _reshape(repeated.result, (n, channels * times, *sizes))]
 
 
 def _of_convolution(op: Operation) -> Sequence[int] | None:
-    assert isinstance(op, Conv2dOp)
+    assert isinstance(op, relex.Conv2dOp)
     if array_of(op.weight) is None:
         return None
     return (0,) if _is_depthwise(op) and _results_of_a_channel(op) == 1 else ()
@@ -168,7 +149,7 @@ def _of_convolution(op: Operation) -> Sequence[int] | None:
 
 def _of_groups(op: Operation) -> Sequence[int]:
     """Return the output and input channels of a group that has several."""
-    assert isinstance(op, Conv2dOp)
+    assert isinstance(op, relex.Conv2dOp)
     outputs, channels = shape_of(op.weight)[:2]
     groups = as_integer(op.groups)
     return () if groups == 1 or _is_depthwise(op) else (outputs // groups, channels)
@@ -177,13 +158,13 @@ def _of_groups(op: Operation) -> Sequence[int]:
 def _gains_by_blocks(op: Operation, line: int) -> bool:
     """Return whether rows of results do not fill vectors, as channels always do, or windows are so large that blocks
     are worth it for rows of one vector, and for any that are computed from elements with strides."""
-    assert isinstance(op, Conv2dOp)
+    assert isinstance(op, relex.Conv2dOp)
     *_, row = shape_of(op.results[0])
     is_large = prod(shape_of(op.weight)[2:]) > cost.MAX_COPIES
     return row < line or (is_large and (row <= line or as_integers(op.strides)[-1] > 1))
 
 
-IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _gains_by_blocks, _of_groups, slides=True), Conv2dOp)
+IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _gains_by_blocks, _of_groups, slides=True), relex.Conv2dOp)
 
 
 def _elementwise(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
@@ -192,7 +173,7 @@ def _elementwise(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequ
     for value in operands:
         if rank_of(value) < 5 and (array := array_of(value)) is not None:
             whole = array.reshape((1,) * (4 - array.ndim) + array.shape)
-            constants.append(ConstantOp(to_blocks(whole, size)))
+            constants.append(relex.ConstantOp(to_blocks(whole, size)))
             value = constants[-1].results[0]
         new.append(value)
     return [*constants, type(op).create(operands=new, result_types=[_blocked(op, size)], properties=op.properties)]
@@ -210,7 +191,7 @@ def _all_like_the_result(op: Operation) -> Sequence[int] | None:
     alike: list[int] = []
     for i, value in enumerate(op.operands):
         shape = shape_of(value)
-        if isinstance(value.owner, ConstantOp) or not shape:
+        if isinstance(value.owner, relex.ConstantOp) or not shape:
             continue
         if len(shape) != 4 or shape[1] != channels:
             return None
@@ -218,70 +199,72 @@ def _all_like_the_result(op: Operation) -> Sequence[int] | None:
     return alike
 
 
-IN_BLOCKS.add(InBlocks(_elementwise, _all_like_the_result), Elementwise)
+IN_BLOCKS.add(InBlocks(_elementwise, _all_like_the_result), relex.Elementwise)
 
 
 def _concat(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
     parts = [into_blocks(value, size) if rank_of(value) == 4 else () for value in operands]
     blocked = [part[-1].results[0] if part else value for part, value in zip(parts, operands, strict=True)]
-    return [*chain.from_iterable(parts), ConcatOp(*blocked, axis=1)]
+    return [*chain.from_iterable(parts), relex.ConcatOp(*blocked, axis=1)]
 
 
 def _along_channels(op: Operation) -> Sequence[int] | None:
-    assert isinstance(op, ConcatOp)
-    constant = any(isinstance(value.owner, ConstantOp) for value in op.operands)
+    assert isinstance(op, relex.ConcatOp)
+    constant = any(isinstance(value.owner, relex.ConstantOp) for value in op.operands)
     return None if constant or op.normal_axis != 1 else range(len(op.operands))
 
 
 def _joins_whole_blocks(op: Operation, line: int) -> bool:
     """Return whether all operands are whole blocks, and a convolution to such blocks reads them."""
     readers = [use.operation for use in op.results[0].uses]
-    across = [r for r in readers if isinstance(r, Conv2dOp) and not _is_depthwise(r) and _of_convolution(r) is not None]
+    across = [
+        r for r in readers if isinstance(r, relex.Conv2dOp) and not _is_depthwise(r) and _of_convolution(r) is not None
+    ]
     channels = [shape_of(value)[1] % line for value in op.operands]
     return not any(channels) and any(shape_of(r.result)[1] % line == 0 for r in across)
 
 
-IN_BLOCKS.add(InBlocks(_concat, _along_channels, _joins_whole_blocks), ConcatOp)
+IN_BLOCKS.add(InBlocks(_concat, _along_channels, _joins_whole_blocks), relex.ConcatOp)
 
 
 def _normalization(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
-    assert isinstance(op, BatchNormOp)
+    assert isinstance(op, relex.BatchNormOp)
     gamma, beta, mean, variance = (cast(Array, array_of(value)) for value in op.operands[1:])
     factor = gamma / np.sqrt(variance.astype(np.float64) + op.epsilon.value.data)
     addend = beta - mean * factor
     by_channel = (to_blocks(a.astype(gamma.dtype).reshape(1, -1, 1, 1), size) for a in (factor, addend))
-    factors, addends = (ConstantOp(np.ascontiguousarray(a)) for a in by_channel)
-    product = MultiplyOp(operands[0], factors.result)
-    return [factors, addends, product, AddOp(product, addends.result)]
+    factors, addends = (relex.ConstantOp(np.ascontiguousarray(a)) for a in by_channel)
+    product = relex.MultiplyOp(operands[0], factors.result)
+    return [factors, addends, product, relex.AddOp(product, addends.result)]
 
 
 def _of_constants(op: Operation) -> Sequence[int] | None:
-    assert isinstance(op, BatchNormOp)
-    return (0,) if op.normal_axis == 1 and all(isinstance(v.owner, ConstantOp) for v in op.operands[1:]) else None
+    assert isinstance(op, relex.BatchNormOp)
+    return (0,) if op.normal_axis == 1 and all(isinstance(v.owner, relex.ConstantOp) for v in op.operands[1:]) else None
 
 
-IN_BLOCKS.add(InBlocks(_normalization, _of_constants), BatchNormOp)
+IN_BLOCKS.add(InBlocks(_normalization, _of_constants), relex.BatchNormOp)
 
 
 def _pool(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
     """Pool in three dimensions, the last one the dimension of a block, with windows of one channel."""
-    assert isinstance(op, MaxPool2dOp | AvgPool2dOp)
+    assert isinstance(op, relex.MaxPool2dOp | relex.AvgPool2dOp)
     windows = op.windows
     window = (*as_integers(op.pool_size), 1)
     padding = (*windows.before, 0, *windows.after, 0)
     strides, dilation = (*windows.strides, 1), (*windows.dilation, 1)
-    if isinstance(op, MaxPool2dOp):
-        return [MaxPool3dOp(operands[0], window, strides, padding, dilation, windows.ceil_mode)]
+    if isinstance(op, relex.MaxPool2dOp):
+        return [relex.MaxPool3dOp(operands[0], window, strides, padding, dilation, windows.ceil_mode)]
     counts = op.count_include_pad is not None
-    return [AvgPool3dOp(operands[0], window, strides, padding, dilation, windows.ceil_mode, counts)]
+    return [relex.AvgPool3dOp(operands[0], window, strides, padding, dilation, windows.ceil_mode, counts)]
 
 
-IN_BLOCKS.add(InBlocks(_pool, lambda op: (0,), slides=True), MaxPool2dOp, AvgPool2dOp)
+IN_BLOCKS.add(InBlocks(_pool, lambda op: (0,), slides=True), relex.MaxPool2dOp, relex.AvgPool2dOp)
 
 
 def _mean(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
     """Take the mean of each channel, which leaves the channels in order."""
-    mean = MeanOp(operands[0], (2, 3))
+    mean = relex.MeanOp(operands[0], (2, 3))
     n, channels = shape_of(op.operands[0])[:2]
     ops = [mean, *from_blocks(mean.result, (n, channels))]
     shape = shape_of(op.results[0])
@@ -289,8 +272,8 @@ def _mean(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Op
 
 
 def _over_places(op: Operation) -> Sequence[int] | None:
-    assert isinstance(op, MeanOp)
+    assert isinstance(op, relex.MeanOp)
     return (0,) if op.axes == (2, 3) and rank_of(op.operand) == 4 else None
 
 
-IN_BLOCKS.add(InBlocks(_mean, _over_places, leaves=True), MeanOp)
+IN_BLOCKS.add(InBlocks(_mean, _over_places, leaves=True), relex.MeanOp)

@@ -15,16 +15,9 @@ from relex.dialects.dtypes import array_from_dense, mapped_dense
 from relex.dialects.errors import PassError
 from relex.dialects.tir import AllocBufferOp, BlockOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access
+from relex.passes.analysis import loop_tree
 from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import (
-    blocks_in,
-    check_conditions,
-    comparison_of,
-    conditions_of,
-    is_reduction,
-    loops_of,
-)
 from relex.passes.analysis.transposed_terms import copied_by
 from relex.passes.graph.layout.gathers import AxisIndex, Gather, Limit
 from relex.passes.rewriting.loop_edits import erase_empty
@@ -43,7 +36,7 @@ class Reordering:
     def of(cls, block: BlockOp) -> Reordering | None:
         """Return a block as a reordering, if copying is all it does, and always the same element to the same place."""
         found = copied_by(block)
-        if found is None or is_reduction(block):
+        if found is None or loop_tree.is_reduction(block):
             return None
         load, store = found
         argument, buffer = load.memref, store.memref.owner
@@ -52,7 +45,7 @@ class Reordering:
         if not _is_filled_by(block, buffer):
             return None
         try:
-            check_conditions(block)
+            loop_tree.check_conditions(block)
             of_op = {access.op: access for access in block_accesses(block)}
         except PassError:
             return None
@@ -78,7 +71,7 @@ class Reordering:
 
 def reorderings(func: PrimFuncOp, source: SSAValue) -> Iterator[Reordering]:
     """Yield the blocks of a function that only copy elements of a buffer."""
-    for block in list(blocks_in(func)):
+    for block in list(loop_tree.blocks_in(func)):
         found = Reordering.of(block) if buffers_read(block) == [source] else None
         if found is not None:
             yield found
@@ -93,9 +86,9 @@ def _is_filled_by(block: BlockOp, buffer: AllocBufferOp) -> bool:
 def _gather_of(block: BlockOp, load: Access, store: Access) -> Gather | None:
     """Return the elements that a block copies in all its iterations; None if they are unknown, or not always the
     same."""
-    loops = loops_of(block)
+    loops = loop_tree.loops_of(block)
     extents: dict[SSAValue, int] = {loop.variable: loop.extent for loop in loops if isinstance(loop.extent, int)}
-    limits = [_limit(condition) for condition in conditions_of(block)]
+    limits = [_limit(condition) for condition in loop_tree.conditions_of(block)]
     known = [limit for limit in limits if limit is not None]
     if len(extents) < len(loops) or len(known) < len(limits) or DYNAMIC_INDEX in load.shape:
         return None
@@ -112,7 +105,7 @@ _HOLDS: dict[str, Callable[[Any], Any]] = {"slt": lambda difference: difference 
 
 def _limit(condition: SSAValue) -> Limit | None:
     """Return a condition as an index expression and a predicate on its value."""
-    match comparison_of(condition):
+    match loop_tree.comparison_of(condition):
         case predicate, difference if predicate in _HOLDS:
             return Limit(difference, _HOLDS[predicate])
         case _:

@@ -331,7 +331,9 @@ func.func @fused(%x: memref<5x16xf32>, %y: memref<10x6xf32>) {
     } {relex.vectorized}
   }
   scf.for %i = %c0 to %c7 step %c1 {
-    // CHECK: memref.load %y[
+    // Lanes in several rows are side by side in memory.
+    // CHECK: [[ALL:%.+]] = memref.collapse_shape %y {{.+}} : memref<10x6xf32> into memref<60xf32>
+    // CHECK: vector.load [[ALL]][{{%.+}}] : memref<60xf32>, vector<8xf32>
     scf.for %j = %c0 to %c8 step %c1 {
       %0 = arith.muli %i, %c8 : index
       %1 = arith.addi %0, %j : index

@@ -70,10 +70,8 @@ func.func @maximum_of_padding(%x: tensor<1x1x4xui8>) -> tensor<1x1x4xf32> {
 
 // Operands of several scales are quantized before they are joined, which leaves one as it is.
 // CHECK-LABEL: func.func @join
-// CHECK:         [[D:%.+]] = relex.divide
-// CHECK-NEXT:    [[R:%.+]] = relex.round [[D]]
-// CHECK-NEXT:    [[B:%.+]] = relex.astype [[R]] dtype = i8
-// CHECK-NOT:     relex.round
+// CHECK:         [[B:%.+]] = relex.look_up %y table = [-77, -76,
+// CHECK-NOT:     relex.look_up
 // CHECK:         relex.concat %x, [[B]]
 // CHECK-SAME:      -> tensor<5xi8>
 func.func @join(%x: tensor<2xi8>, %y: tensor<3xi8>) -> tensor<5xi8> {
@@ -119,4 +117,33 @@ func.func @fewer_dimensions(%x: tensor<1x2x3x1xui8>) -> tensor<6xf32> {
   %1 = relex.multiply %0, %s : (tensor<1x2x3x1xf32>, tensor<1x1x1x1xf32>) -> tensor<1x2x3x1xf32>
   %2 = relex.reshape %1 shape = [6] : (tensor<1x2x3x1xf32>) -> tensor<6xf32>
   func.return %2 : tensor<6xf32>
+}
+
+// Other functions of bytes are tables, of bytes that are made of bytes as well.
+// CHECK-LABEL: func.func @squares
+// CHECK-NEXT:    [[Y:%.+]] = relex.look_up %x table = [0, 1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121, 144, 169, 196, 225, 255] :
+// CHECK-NEXT:    [[Z:%.+]] = relex.look_up %x table = [0, 0, 2, 4, 8, 12, 18, 24, 32, 40, 50, 60, 72, 84, 98, 112, 127] :
+// CHECK-NEXT:    [[B:%.+]] = relex.bitcast [[Z]] dtype = i8
+// CHECK-NEXT:    func.return [[Y]], [[B]]
+func.func @squares(%x: tensor<3xui8>) -> (tensor<3xui8>, tensor<3xi8>) {
+  %half = relex.constant dense<0.5> : tensor<f32>
+  %0 = relex.astype %x dtype = f32 : (tensor<3xui8>) -> tensor<3xf32>
+  %1 = relex.multiply %0, %0 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %y = relex.astype %1 dtype = ui8 : (tensor<3xf32>) -> tensor<3xui8>
+  %2 = relex.astype %y dtype = f32 : (tensor<3xui8>) -> tensor<3xf32>
+  %3 = relex.multiply %2, %half : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+  %4 = relex.round %3 : (tensor<3xf32>) -> tensor<3xf32>
+  %z = relex.astype %4 dtype = i8 : (tensor<3xf32>) -> tensor<3xi8>
+  func.return %y, %z : tensor<3xui8>, tensor<3xi8>
+}
+
+// With two tensors of bytes there is no table.
+// CHECK-LABEL: func.func @sum
+// CHECK-NOT:     look_up
+func.func @sum(%x: tensor<3xui8>, %y: tensor<3xui8>) -> tensor<3xui8> {
+  %0 = relex.astype %x dtype = f32 : (tensor<3xui8>) -> tensor<3xf32>
+  %1 = relex.astype %y dtype = f32 : (tensor<3xui8>) -> tensor<3xf32>
+  %2 = relex.add %0, %1 : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %3 = relex.astype %2 dtype = ui8 : (tensor<3xf32>) -> tensor<3xui8>
+  func.return %3 : tensor<3xui8>
 }

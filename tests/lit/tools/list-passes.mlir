@@ -25,10 +25,10 @@
 // RUN: relex-opt --help-pass set-target | filecheck %s --check-prefix=OPTIONAL
 // OPTIONAL: triple    string  optional
 
-// RUN: relex-opt --help-pass cse | filecheck %s --check-prefix=NONE
-// NONE: There is no documentation.
-// NONE: Options:
-// NONE-NEXT: none
+// RUN: relex-opt --help-pass cse | filecheck %s --check-prefix=XDSL
+// XDSL: Merges operations that compute the same
+// XDSL: Options:
+// XDSL-NEXT: none
 
 // RUN: not relex-opt --help-pass csee 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // UNKNOWN: relex-opt: error: unknown pass 'csee'; did you mean 'cse'?

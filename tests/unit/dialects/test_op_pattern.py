@@ -27,7 +27,7 @@ from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.legalize_ops import loops_of
 from relex.lowering.te import Tensor, compute
 from relex.passes.analysis.op_patterns import pattern_of_function
-from relex.passes.fusion.operators import OperatorPatterns
+from relex.passes.graph.fuse_ops import OperatorPatterns
 from relex.reference.fuzzing.graph_functions import random_graph
 
 NARROW = """

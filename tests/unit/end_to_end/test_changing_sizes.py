@@ -203,6 +203,99 @@ def test_what_a_trip_requires_is_checked_in_each() -> None:
             main(2, x, y)
 
 
+TAKING = """
+func.func @main(%k: index, %x: tensor<?x2xf32>, %y: tensor<?xf32>) -> tensor<2xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = relex.constant dense<0.0> : tensor<2xf32>
+  %r = scf.for %i = %c0 to %k step %c1 iter_args(%a = %z) -> (tensor<2xf32>) {
+    %j = arith.index_cast %i : index to i64
+    %at = tensor.from_elements %j : tensor<i64>
+    %row = relex.take %x, %at axis = 0 : (tensor<?x2xf32>, tensor<i64>) -> tensor<2xf32>
+    %m = relex.max %y : (tensor<?xf32>) -> tensor<f32>
+    %b = relex.add %a, %row : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    %c = relex.add %b, %m : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+    scf.yield %c : tensor<2xf32>
+  }
+  func.return %r : tensor<2xf32>
+}
+"""
+
+
+def test_what_no_trip_reads_may_be_empty() -> None:
+    """Nor is what does not depend on the trip computed before a loop that may have none."""
+    x, y = np.ones((3, 2), np.float32), np.ones(2, np.float32)
+    expect_same(TAKING, (0, x[:0], y[:0]), (0, x, y), (2, x, y))
+    for main in (interpret(TAKING)["main"], build(TAKING)["main"]):
+        with pytest.raises(ShapeError, match=r"'relex.take' expected 1 <= x_d0, found 0"):
+            main(1, x[:0], y)
+        with pytest.raises(ShapeError, match=r"'relex.max' expected 1 <= y_d0, found 0"):
+            main(1, x, y[:0])
+
+
+def test_loops_with_trips_require_in_every_run() -> None:
+    program = TAKING.replace("%c0 to %k", "%c0 to %c1")
+    with pytest.raises(ShapeError, match="expected 1 <= x_d0, found x_d0 = 0"):
+        build(program)["main"](0, np.ones((0, 2), np.float32), np.ones(2, np.float32))
+
+
+def test_sizes_before_a_loop_that_do_not_fit_its_trips() -> None:
+    """Rows are added to a tensor that has no columns before the first one."""
+    program = """
+    func.func @main(%k: index, %x: tensor<1x3xf32>) -> tensor<?x?xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %e = relex.constant dense<> : tensor<0x0xf32>
+      %z = tensor.cast %e : tensor<0x0xf32> to tensor<?x?xf32>
+      %r = scf.for %i = %c0 to %k step %c1 iter_args(%a = %z) -> (tensor<?x?xf32>) {
+        %first = arith.cmpi eq, %i, %c0 : index
+        %more = scf.if %first -> (tensor<?x?xf32>) {
+          %row = tensor.cast %x : tensor<1x3xf32> to tensor<?x?xf32>
+          scf.yield %row : tensor<?x?xf32>
+        } else {
+          %both = relex.concat %a, %x axis = 0 : (tensor<?x?xf32>, tensor<1x3xf32>) -> tensor<?x3xf32>
+          %rows = tensor.cast %both : tensor<?x3xf32> to tensor<?x?xf32>
+          scf.yield %rows : tensor<?x?xf32>
+        }
+        scf.yield %more : tensor<?x?xf32>
+      }
+      func.return %r : tensor<?x?xf32>
+    }
+    """
+    results = expect_same(program, *((k, np.ones((1, 3), np.float32)) for k in (0, 1, 4)))
+    assert [rows.shape for (rows,) in results] == [(0, 0), (1, 3), (4, 3)]
+
+
+def test_what_loops_in_loops_require() -> None:
+    """An inner loop without trips requires nothing; equal sizes are equal in every run."""
+    program = """
+    func.func @main(%k: index, %m: index, %x: tensor<?xf32>, %y: tensor<?xf32>, %w: tensor<?xf32>) -> tensor<f32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %z = relex.constant dense<0.0> : tensor<f32>
+      %r = scf.for %i = %c0 to %k step %c1 iter_args(%a = %z) -> (tensor<f32>) {
+        %s = scf.for %j = %c0 to %m step %c1 iter_args(%b = %a) -> (tensor<f32>) {
+          %t = relex.add %x, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+          %u = relex.max %t : (tensor<?xf32>) -> tensor<f32>
+          %v = relex.add %b, %u : (tensor<f32>, tensor<f32>) -> tensor<f32>
+          scf.yield %v : tensor<f32>
+        }
+        %n = relex.max %w : (tensor<?xf32>) -> tensor<f32>
+        %o = relex.add %s, %n : (tensor<f32>, tensor<f32>) -> tensor<f32>
+        scf.yield %o : tensor<f32>
+      }
+      func.return %r : tensor<f32>
+    }
+    """
+    x = np.ones(3, np.float32)
+    expect_same(program, (0, 5, x[:0], x[:0], x[:0]), (2, 0, x[:0], x[:0], x), (2, 2, x, x, x[:1]))
+    for main in (interpret(program)["main"], build(program)["main"]):
+        with pytest.raises(ShapeError, match=r"'relex.max' expected 1 <= .*, found 0"):
+            main(1, 1, x[:0], x[:0], x)
+        with pytest.raises(ShapeError, match="expected shape"):
+            main(0, 0, x, x[:2], x)
+
+
 DOUBLING = """
 func.func @main(%k: index, %x: tensor<?x0xf32>) -> tensor<?x0xf32> {
   %c0 = arith.constant 0 : index

@@ -377,7 +377,7 @@ def test_in_branches_and_loops() -> None:
 
 
 def test_loops_without_trips_count_nothing() -> None:
-    """Neither what is counted nor what meets it is checked, although no trip changes it."""
+    """Neither what is counted nor what has to be as large is checked, although no trip changes it."""
     program = """
     func.func @main(%x: tensor<?xf32>, %c: tensor<?xi64>, %k: index) -> tensor<?xf32> {
       %zero = arith.constant 0 : index

@@ -239,6 +239,42 @@ tir.prim_func @{{name}}(%X: memref<{n}xf32>) outs(%Y: memref<{n}xf32>) {{
 CASES.update({f"tail_{n}": tail(n) for n in (1, 3, 15, 16, 17, 33)})
 
 
+def every_second(kind: str, n: int, most: int) -> Case:
+    """The elements of a row at even places, and `most` elements of the next row at odd ones."""
+    return Case(
+        f"""
+tir.prim_func @{{name}}(%X: memref<{n}x{kind}>) outs(%Y: memref<2x{2 * n}x{kind}>) {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %most = arith.constant {most} : index
+  %c = arith.constant 3 : {kind}
+  tir.for %r, %i in (2, {2 * n}) {{
+    tir.block @Y_init (%vr: spatial<2> = %r, %v: spatial<{2 * n}> = %i) {{
+      memref.store %c, %Y[%vr, %v] : memref<2x{2 * n}x{kind}>
+    }}
+  }}
+  tir.for {{kind}} %i in ({n}) {{
+    tir.block @Y (%v: spatial<{n}> = %i) {{
+      %x = memref.load %X[%v] : memref<{n}x{kind}>
+      %even = arith.muli %v, %two : index
+      memref.store %x, %Y[%zero, %even] : memref<2x{2 * n}x{kind}>
+      %odd = arith.addi %even, %one : index
+      %is_stored = arith.cmpi slt, %v, %most : index
+      scf.if %is_stored {{
+        memref.store %x, %Y[%one, %odd] : memref<2x{2 * n}x{kind}>
+      }}
+    }}
+  }}
+}}""",
+        n,
+    )
+
+
+for _kind in ("i8", "i32", "i64"):
+    CASES.update({f"every_second_{n}_{_kind}": every_second(_kind, n, n // 2) for n in EXTENTS})
+
+
 def fused(columns: int, divide: str, remainder: str) -> Case:
     """A matrix of 48 elements, read and written by the rows and columns behind one count of them."""
     shape = f"{48 // columns}x{columns}"

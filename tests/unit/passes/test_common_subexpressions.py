@@ -43,3 +43,34 @@ def test_each_loop_is_looked_through_once() -> None:
     f, deep = function(20), function(40)
     share_equal_values(function(2))
     assert count_calls(lambda: share_equal_values(deep)) < 3 * count_calls(lambda: share_equal_values(f))
+
+
+def test_sizes_that_are_stated_to_be_equal_are_one_value() -> None:
+    """Tiles that one of them bounds need no guard against the other."""
+    (f,) = parse_module(
+        """tir.prim_func @f(%x: memref<?x4xf32> {relex.dims = ["n", ""]},
+          %z: memref<?xf32> {relex.dims = ["m"]}) outs(%y: memref<4x?xf32> {relex.dims = ["", "n"]}) {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %unused = memref.dim %x, %zero : memref<?x4xf32>
+      tir.for %i in (2) {
+        %n = memref.dim %x, %zero : memref<?x4xf32>
+        %m = memref.dim %z, %zero : memref<?xf32>
+        %0 = arith.constant 0.0 : f32
+        memref.store %0, %y[%n, %m] : memref<4x?xf32>
+      }
+      %a = memref.dim %y, %one : memref<4x?xf32>
+      %b = memref.dim %x, %zero : memref<?x4xf32>
+      %c = memref.dim %z, %zero : memref<?xf32>
+      %1 = arith.constant 0.0 : f32
+      memref.store %1, %y[%a, %b] : memref<4x?xf32>
+      memref.store %1, %y[%b, %c] : memref<4x?xf32>
+    }""",
+        verify=False,
+    ).ops
+    assert isinstance(f, PrimFuncOp)
+    share_equal_values(f)
+    *_, first, second = [op for op in f.walk() if isinstance(op, memref.StoreOp)]
+    assert first.indices[0] is first.indices[1] is second.indices[0]
+    assert second.indices[1] is not second.indices[0]
+    assert [type(op) for op in f.walk()].count(memref.DimOp) == 4

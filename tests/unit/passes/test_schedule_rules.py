@@ -21,6 +21,7 @@ from relex.passes import CheckTirPass, JoinRowsPass, ScheduleCpuPass, run_pass
 from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rule_table import RULES, add_rule
+from relex.passes.cpu.rules.look_ups import looks_up_bytes
 from relex.passes.loops.schedule_cpu import Decision, schedule_function
 from relex.runtime import build
 
@@ -193,6 +194,39 @@ func.func @main(%a: tensor<?x30x?xf32>) -> tensor<?x60x?xf32> {
 }
 """
 
+OPEN_POOL = """
+func.func @main(%a: tensor<?x3x?x?xf32>) -> tensor<?x3x?x?xf32> {
+  %0 = relex.max_pool2d %a pool_size = [3, 3] strides = [2, 2] padding = [1, 1]
+      : (tensor<?x3x?x?xf32>) -> tensor<?x3x?x?xf32>
+  func.return %0 : tensor<?x3x?x?xf32>
+}
+"""
+
+TRANSPOSED = """
+func.func @main(%a: tensor<1x8x80x80xf32>, %w: tensor<8x1x2x2xf32>) -> tensor<1x1x160x160xf32> {
+  %0 = relex.conv2d_transpose %a, %w strides = [2, 2]
+      : (tensor<1x8x80x80xf32>, tensor<8x1x2x2xf32>) -> tensor<1x1x160x160xf32>
+  %1 = relex.sigmoid %0 : (tensor<1x1x160x160xf32>) -> tensor<1x1x160x160xf32>
+  func.return %1 : tensor<1x1x160x160xf32>
+}
+"""
+
+
+LOOK_UP = """
+func.func @main(%a: tensor<7x45xui8>) -> tensor<7x45xui8> {
+  %0 = relex.look_up %a table = [0, 1, 4, 9, 16, 25, 36, 49] : (tensor<7x45xui8>) -> tensor<7x45xui8>
+  func.return %0 : tensor<7x45xui8>
+}
+"""
+
+PRODUCTS = """
+func.func @main(%a: tensor<48x32xi32>, %b: tensor<32x64xi32>) -> tensor<48x64xi8> {
+  %0 = relex.matmul_packed %a, %b : (tensor<48x32xi32>, tensor<32x64xi32>) -> tensor<48x64xi32>
+  %1 = relex.astype %0 dtype = i8 : (tensor<48x64xi32>) -> tensor<48x64xi8>
+  %2 = relex.look_up %1 table = [0, 1, 4, 9, 16, 25, 36, 49] : (tensor<48x64xi8>) -> tensor<48x64xi8>
+  func.return %2 : tensor<48x64xi8>
+}
+"""
 
 PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "few rows": (dense(4, 784, 16), "dot-kernel", None),
@@ -221,6 +255,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "maximum of windows": (pool("max_pool2d", 33, 2), "stencil", "stencil"),
     "maximum of windows of blocks": (blocked_pool(0), "stencil", "stencil"),
     "maximum of windows with padding": (pool("max_pool2d", 37, 2), "bordered-rows", "bordered-rows"),
+    "maximum of windows of any size": (OPEN_POOL, "bordered-rows", "bordered-rows"),
     "padding around blocks": (blocked_pool(1), "short-rows", "short-rows"),
     "mean of windows": (pool("avg_pool2d", 17, 1), "stencil", "stencil"),
     "large windows": (convolution(3, 17, 3, 3, 7), "column-sums", "column-sums"),
@@ -264,6 +299,8 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "small images and a row": (sum_and_relu("40x7x7xf32", "7xf32"), "short-rows", "short-rows"),
     "rows of three": (sum_and_relu("400x3xf32", "3xf32"), None, None),
     "long rows": (sum_and_relu("40x70xf32", "40x70xf32"), "joined-rows", "joined-rows"),
+    "bytes that are looked up": (LOOK_UP, "look-ups", "look-ups"),
+    "products that are looked up": (PRODUCTS, "tiles", "tiles"),
     "few elements": (sum_and_relu("3x5xf32", "3x5xf32"), "joined-rows", "joined-rows"),
     "rows of a number known at run time": (sum_and_relu("?x3x5xf32", "?x3x5xf32"), "joined-rows", "joined-rows"),
     "flattened images": (FLATTENED, None, None),
@@ -347,6 +384,8 @@ def test_rules(name: str) -> None:
         (matmul(64, 64, 192).replace("f64", "f32"), AVX2, "4 by 3 vectors of 8 elements"),
         # Other tiles would leave a single row, but store each result by itself.
         (matmul(127, 253, 511), AVX2, "5 and 2 by 2 vectors of 4 elements"),
+        (LOOK_UP, AVX512, "vectors of 63 bytes"),
+        (LOOK_UP, AVX2, "vectors of 21 bytes"),
     ],
 )
 def test_summaries(text: str, target: Target, summary: str) -> None:
@@ -372,6 +411,26 @@ def test_panels_are_packed_without_a_condition() -> None:
     assert [loop.extent for loop in packing["b_local_rest"]] == [1, 33, 16]
     (rest,) = [op for op in blocks if op.block_name.data == "b_local_rest"]
     assert [type(op) for op in rest.body.block.ops][-2:] == [scf.IfOp, memref.StoreOp]
+
+
+def test_products_are_looked_up_for_all_columns_at_once() -> None:
+    """To look up 8 bytes takes as long as 16."""
+    module = parse_module(PRODUCTS)
+    set_target(module, AVX2)
+    blocks = [op for op in RelexPipelinePass("loops")(module).walk() if isinstance(op, BlockOp)]
+    vectors = {looks_up_bytes(op): loops_of(op)[-1].extent for op in blocks}
+    assert vectors == {False: 8, True: 16}
+
+
+def test_results_between_others_are_computed_in_whole_vectors() -> None:
+    """A transposed convolution writes every second element of a row, and what follows it is computed of whole vectors,
+    not of two elements each."""
+    module = parse_module(TRANSPOSED)
+    set_target(module, AVX512)
+    blocks = [op for op in RelexPipelinePass("loops")(module).walk() if isinstance(op, BlockOp)]
+    (followers,) = [loops_of(op) for op in blocks if op.block_name.data.startswith("sigmoid")]
+    assert [loop.extent for loop in followers][-4:] == [1, 2, 5, 16]
+    assert not any(map(is_guarded, blocks))
 
 
 @pytest.mark.parametrize(
@@ -400,6 +459,7 @@ def arguments(text: str) -> list[Array]:
         *shape, dtype = str(kind).removeprefix("tensor<").removesuffix(">").split("x")
         values = rng.standard_normal(tuple(29 if size == "?" else int(size) for size in shape))
         by_name = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "i1": np.bool_}
+        by_name |= {"ui8": np.uint8}
         found.append((values if dtype.startswith("f") else 100 * values).astype(by_name[dtype]))
     return found
 

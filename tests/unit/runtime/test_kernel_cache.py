@@ -35,7 +35,7 @@ from relex.dialects.target.machine import ObjectCode
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.frontend import BlockBuilder, Var, const, op
-from relex.lowering import LegalizeOpsPass, legalize_ops
+from relex.lowering import LegalizeOpsPass, te
 from relex.lowering.kernels.loop_kernels import LoopFunction
 from relex.lowering.kernels.marks import CompiledAs
 from relex.lowering.legalizations import LEGALIZATIONS
@@ -328,13 +328,13 @@ def test_known_functions_are_visited_by_no_pass(monkeypatch: pytest.MonkeyPatch)
 def emitted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The operators that have become loop functions."""
     found: list[str] = []
-    emit = legalize_ops.emit_prim_func
+    emit = te.emit_prim_func
 
     def see(name: str, *rest: Any, **options: Any) -> PrimFuncOp:
         found.append(name)
         return emit(name, *rest, **options)
 
-    monkeypatch.setattr(legalize_ops, "emit_prim_func", see)
+    monkeypatch.setattr(te, "emit_prim_func", see)
     return found
 
 

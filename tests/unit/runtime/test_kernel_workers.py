@@ -34,7 +34,7 @@ from relex.runtime import build, cache_key, compilation, kernel_worker, kernel_w
 from relex.runtime.kernel_cache import MEMORY, Kernel, KernelCache
 from relex.runtime.kernel_workers import POOL
 
-WIDTHS = range(8, 56, 4)
+WIDTHS = range(8, 32, 4)
 
 
 def no_others(module: ModuleOp) -> list[str]:
@@ -217,7 +217,7 @@ def test_kernels_are_counted():
 
 def test_two_builds_share_a_process():
     """Each gets the right kernels, and there is never a second process."""
-    programs = [layers(WIDTHS), layers(range(10, 58, 4), seed=1)]
+    programs = [layers(WIDTHS), layers(range(10, 34, 4), seed=1)]
     expected = [kernels_of_layers(), without_workers(programs[1])]
     started: list[WorkerProcess] = []
     outputs: dict[int, Any] = {}
@@ -373,7 +373,7 @@ def test_the_main_module_runs_once(tmp_path: Path):
             with pool.worker() as worker:
                 there(worker, groups)
         kernel_workers.share_out = share_out
-        build(layers(range(8, 56, 4)))
+        build(layers(range(8, 32, 4)))
         print("built")
     """
     output, errors = run_program(code, tmp_path).communicate(timeout=300)
@@ -394,7 +394,7 @@ def test_interrupts_end_processes(tmp_path: Path):
         worker_pool.WorkerProcess = Slow
         signal.signal(signal.SIGINT, signal.default_int_handler)  # Shells let programs in the background ignore it.
         try:
-            build(layers(range(8, 56, 4)))
+            build(layers(range(8, 32, 4)))
         except KeyboardInterrupt:
             print("interrupted")
     """

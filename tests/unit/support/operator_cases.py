@@ -109,6 +109,8 @@ _PLACES = np.array([[0, -1, 2], [0, 5, -4]], np.int64)
 _HIDDEN = np.array([[0] * 5, [1] * 5, [0, 0, 1, 0, 1]], bool)
 """A mask that hides no element of a row, all of them, or some."""
 
+_TABLE = [37 * n % 128 for n in range(256)]
+
 CASES: list[tuple[MakeOperator, list[Array]]] = [
     *((operator, [_floats(3, 5)]) for operator in UNARY),
     *((operator, [_floats(3, 1), _floats(5)]) for operator in (*BINARY, *COMPARISONS)),
@@ -128,6 +130,8 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (ops.PowerOp, [_integers(3, 1), _integers(5) % 7 - 2]),
     (partial(ops.BitcastOp, dtype=i32), [_floats(3, 5)]),
     (partial(ops.BitcastOp, dtype=f32), [np.arange(-2, 3, dtype=np.int32)]),
+    *((partial(ops.LookUpOp, table=_TABLE), [np.arange(263).astype(dtype)]) for dtype in (np.uint8, np.int8)),
+    (partial(ops.LookUpOp, table=[7, 3, 100]), [np.arange(0, 256, 5).astype(np.uint8).reshape(4, 13)]),
     (ops.AbsOp, [_integers(7)]),
     (ops.NegativeOp, [_integers(7)]),
     (ops.LessOp, [_bools(2, 1), _bools(3)]),
@@ -272,6 +276,7 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
         for layout, size in (("Q4_0", 18), ("Q6_K", 210), ("MXFP4", 17))
     ),
     (partial(ops.DenseBlocksOp, layout="Q4_0"), [_images(2, 1, 64), _blocks(7, 4), _blocks(7, 32)]),
+    (partial(ops.DenseBlocksOp, layout="IQ4_NL"), [_images(1, 64), _blocks(48, 4), _blocks(48, 32)]),
     (partial(ops.DenseBlocksOp, layout="Q4_K"), [_images(2, 256) / np.float32(512), _blocks(48, 16), _blocks(48, 128)]),
     (partial(ops.SoftmaxOp, safe=True), [np.where(_HIDDEN, -np.float32(np.inf), _images(3, 5))]),
     (ops.NonzeroOp, [_floats(3, 5)]),

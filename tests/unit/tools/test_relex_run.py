@@ -121,6 +121,22 @@ def test_operations_of_a_call_follow_from_its_shapes() -> None:
     assert count_flops(open_sizes, "main", [(3, 8), (2, 8)]) == count_flops(closed, "main") == 3 * 2 * (8 * 2 + 1)
 
 
+def test_operations_of_functions_that_are_called_are_not_counted() -> None:
+    program = """
+    func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+      %0 = func.call @f(%x) : (tensor<?xf32>) -> tensor<?xf32>
+      %1 = relex.add %y, %0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      %2 = relex.exp %1 : (tensor<?xf32>) -> tensor<?xf32>
+      func.return %2 : tensor<?xf32>
+    }
+    func.func private @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+      %0 = relex.exp %x : (tensor<?xf32>) -> tensor<?xf32>
+      func.return %0 : tensor<?xf32>
+    }
+    """
+    assert count_flops(parse_module(program), "main", [(3,), (3,)]) is None
+
+
 def test_other_packages_write_files_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

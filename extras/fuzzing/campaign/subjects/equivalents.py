@@ -12,21 +12,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
+from relex.dialects import relex
 from relex.dialects.parser import verify_module
-from relex.dialects.relex import (
-    AddOp,
-    ConcatOp,
-    ConstantOp,
-    ExpandDimsOp,
-    MaximumOp,
-    MinimumOp,
-    MultiplyOp,
-    NegativeOp,
-    PermuteDimsOp,
-    ReshapeOp,
-    SqueezeOp,
-    StridedSliceOp,
-)
 from relex.lowering import RelexPipelinePass
 from relex.reference import check_equivalent
 from relex.reference.fuzzing.structures import random_program
@@ -62,7 +49,7 @@ def equivalent(module: ModuleOp, random: Random) -> ModuleOp:
     function = main_of(changed)
     assert function is not None
     for op in list(function.body.block.ops):
-        if random.random() < 0.5 and isinstance(op, AddOp | MultiplyOp | MaximumOp | MinimumOp):
+        if random.random() < 0.5 and isinstance(op, relex.AddOp | relex.MultiplyOp | relex.MaximumOp | relex.MinimumOp):
             op.operands = [op.operands[1], op.operands[0]]
     places = [(value, use) for value in _values(function) for use in list(value.uses)]
     for value, use in random.sample(places, min(len(places), random.randint(1, 3))):
@@ -76,7 +63,7 @@ def equivalent(module: ModuleOp, random: Random) -> ModuleOp:
 def _values(function: FuncOp) -> list[SSAValue]:
     block = function.body.block
     found = [*block.args, *(result for op in block.ops for result in op.results)]
-    return [value for value in found if isa(value.type, TensorType) and not isinstance(value.owner, ConstantOp)]
+    return [value for value in found if isa(value.type, TensorType) and not isinstance(value.owner, relex.ConstantOp)]
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
@@ -93,7 +80,7 @@ def through_transpose(value: SSAValue, builder: Builder, random: Random) -> SSAV
     rank = len(_shape(value))
     axes = random.sample(range(rank), rank)
     back = [axes.index(i) for i in range(rank)]
-    return _add(builder, PermuteDimsOp(_add(builder, PermuteDimsOp(value, axes)), back))
+    return _add(builder, relex.PermuteDimsOp(_add(builder, relex.PermuteDimsOp(value, axes)), back))
 
 
 def in_parts(value: SSAValue, builder: Builder, random: Random) -> SSAValue | None:
@@ -104,15 +91,15 @@ def in_parts(value: SSAValue, builder: Builder, random: Random) -> SSAValue | No
         return None
     axis = random.choice(known)
     cut = random.randint(1, shape[axis] - 1)
-    first = _add(builder, StridedSliceOp(value, axes=[axis], begin=[0], end=[cut]))
-    second = _add(builder, StridedSliceOp(value, axes=[axis], begin=[cut], end=[shape[axis]]))
-    return _add(builder, ConcatOp(first, second, axis=axis))
+    first = _add(builder, relex.StridedSliceOp(value, axes=[axis], begin=[0], end=[cut]))
+    second = _add(builder, relex.StridedSliceOp(value, axes=[axis], begin=[cut], end=[shape[axis]]))
+    return _add(builder, relex.ConcatOp(first, second, axis=axis))
 
 
 def with_a_dimension(value: SSAValue, builder: Builder, random: Random) -> SSAValue | None:
     """Give a value a dimension of size one, and take it away."""
     axis = random.randint(0, len(_shape(value)))
-    return _add(builder, SqueezeOp(_add(builder, ExpandDimsOp(value, axis=[axis])), axis=[axis]))
+    return _add(builder, relex.SqueezeOp(_add(builder, relex.ExpandDimsOp(value, axis=[axis])), axis=[axis]))
 
 
 def negated_twice(value: SSAValue, builder: Builder, random: Random) -> SSAValue | None:
@@ -120,7 +107,7 @@ def negated_twice(value: SSAValue, builder: Builder, random: Random) -> SSAValue
     assert isa(value.type, TensorType)
     if value.type.element_type.name not in ("f32", "f64", "f16", "bf16"):
         return None
-    return _add(builder, NegativeOp(_add(builder, NegativeOp(value))))
+    return _add(builder, relex.NegativeOp(_add(builder, relex.NegativeOp(value))))
 
 
 def reshaped(value: SSAValue, builder: Builder, random: Random) -> SSAValue | None:
@@ -128,7 +115,7 @@ def reshaped(value: SSAValue, builder: Builder, random: Random) -> SSAValue | No
     shape = _shape(value)
     if DYNAMIC_INDEX in shape or 0 in shape:
         return None
-    return _add(builder, ReshapeOp(_add(builder, ReshapeOp(value, [-1])), list(shape)))
+    return _add(builder, relex.ReshapeOp(_add(builder, relex.ReshapeOp(value, [-1])), list(shape)))
 
 
 REWRITINGS: list[Rewriting] = [through_transpose, in_parts, with_a_dimension, negated_twice, reshaped]

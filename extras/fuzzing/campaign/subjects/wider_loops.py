@@ -18,7 +18,7 @@ from relex.reference.fuzzing.structures import random_program
 from relex.reference.interpreter.api import Interpretation
 from relex.reference.interpreter.program import Program
 from relex.reference.intervals.graphs import Agreement
-from relex.reference.intervals.loops import HeldNumbers
+from relex.reference.intervals.held_numbers import HeldNumbers
 from relex.tools.campaign.calling import called, first_difference
 from relex.tools.campaign.comparing import skip_unused_sizes
 from relex.tools.campaign.subject import Case, Subject, count

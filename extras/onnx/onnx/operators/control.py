@@ -6,29 +6,34 @@ from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
+from onnx import helper
 from xdsl.ir import Block
 
 from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions.indexing import part_at, stacked
-from relex.frontend.importing import regions
 from relex.frontend.importing.graph_importer import ReportedError
+from relex.frontend.importing.loops import Row, conditional, counted
+from relex.frontend.importing.regions import ShapesDifferError, branch, zeros
 from relex.frontend.onnx import Computed, Known, OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.assumptions import BOTH, FIRST
 from relex.frontend.onnx.operators.counting import LoopBody, as_count
-from relex.frontend.onnx.values import AnyValue, Empty, Items, Missing, tensors_in
+from relex.frontend.onnx.values import AnyValue, Empty, Items, Missing, element_type_of, tensors_in
 
 MAX_TRIPS = 10_000
 """The iterations at most of a loop that is unrolled."""
 
 
 @imports("If")
-def branch(node: OnnxNode, condition: Tensor) -> list[AnyValue]:
-    """One branch if the condition is known, else a branch of the program. Where results differ in shape, one branch is
-    assumed to be taken, for which the rest of the model can be imported; the program asserts it."""
+def if_(node: OnnxNode, condition: Tensor) -> list[AnyValue]:
+    """One branch if the condition is known, else a branch of the program. Where results differ in rank or type, or in
+    sizes that the rest of the model has to know, one branch is assumed to be taken, for which that can be imported; the
+    program asserts it."""
     if isinstance(condition, Known):
         return _taken(node, bool(condition.array.item()))
 
     lengths: list[list[int | None]] = []
+    before = node.builder.state()
 
     def run(is_then: bool) -> list[Operand]:
         values = _taken(node, is_then)
@@ -41,10 +46,12 @@ def branch(node: OnnxNode, condition: Tensor) -> list[AnyValue]:
         return [x for value in values for x in tensors_in(value)]
 
     try:
-        found = iter(regions.branch(node.builder, condition, lambda: run(True), lambda: run(False)))
+        both = branch(node.builder, condition, lambda: run(True), lambda: run(False), lambda: node.assume(BOTH) == BOTH)
+        found = iter(both)
         return [next(found) if length is None else Items([*islice(found, length)]) for length in lengths[0]]
-    except regions.ShapesDifferError as e:
-        assumed = node.assume()
+    except ShapesDifferError as e:
+        node.builder.restore(before)
+        assumed = node.assume(FIRST) == FIRST
         holds = op.reshape(condition if assumed else op.logical_not(condition), [])
         taken, other = e.shown if assumed else e.shown[::-1]
         message = f"expected the {'first' if assumed else 'second'} branch of {node.title} to be taken"
@@ -114,9 +121,20 @@ def _trial(node: OnnxNode, condition: Tensor | None, initial: Sequence[AnyValue]
 
 
 def _no_rows(node: OnnxNode, initial: Sequence[AnyValue]) -> list[Tensor]:
-    """Return what a loop without trips stacks: tensors of the shape that a trip would give, without elements."""
-    rows = [_expect_tensor(x) for x in _trial(node, None, initial)[1 + len(initial) :]]
-    return [node.tensor(regions.zeros((0, *x.sizes), x.element_type)) for x in rows]
+    """Return what a loop without trips stacks: tensors of the shape that a trip would give, without elements; if a trip
+    could not run, as the model declares it."""
+    before = node.builder.state()
+    try:
+        rows = [_expect_tensor(x) for x in _trial(node, None, initial)[1 + len(initial) :]]
+        return [node.tensor(zeros((0, *x.sizes), x.element_type)) for x in rows]
+    except ReportedError:
+        declared = [info.type.tensor_type for info in node.graph("body").output[1 + len(initial) :]]
+        if not all(t.elem_type and t.HasField("shape") for t in declared):
+            raise
+        node.builder.restore(before)
+    shapes = [[0, *(d.dim_value for d in t.shape.dim)] for t in declared]
+    types = [helper.tensor_dtype_to_np_dtype(t.elem_type) for t in declared]
+    return [node.tensor(zeros(shape, element_type_of(t))) for shape, t in zip(shapes, types, strict=True)]
 
 
 def _ends_at_run_time(
@@ -128,9 +146,6 @@ def _ends_at_run_time(
     if most is not None and (most.is_symbolic or most.array.item() == 0):
         return most.is_symbolic
     return not isinstance(_trial(node, condition, initial)[0], Known)
-
-
-_UNKNOWN_ROWS = "results of iterations whose number is known at run time; 'values' freezes an input"
 
 
 def _loop_of_program(
@@ -146,34 +161,35 @@ def _loop_of_program(
         rest = iter(state)
         return [kept[k] if k in kept else next(rest) for k in range(len(initial))]
 
-    def run(i: Tensor, running: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    def run(i: Tensor, running: Tensor, state: Sequence[Tensor]) -> tuple[Tensor, list[Tensor], list[Row]]:
         """Return whether the loop goes on, what it carries, and the rows that a trip gives."""
         goes_on, *values = [_expect_tensor(x) for x in _run(node, "body", [i, running, *together(state)])]
-        return goes_on, [x for k, x in enumerate(values[: len(initial)]) if k not in kept], values[len(initial) :]
+        changing = [x for k, x in enumerate(values[: len(initial)]) if k not in kept]
+        return goes_on, changing, [Row(x) for x in values[len(initial) :]]
 
-    if not rows:
-
-        def trip(i: Tensor, running: Tensor, state: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
-            goes_on, values, _ = run(i, running, state)
-            return values, goes_on
-
-        first = _TRUE if condition is None else condition
-        return [*together(regions.conditional(node.builder, most, first, trip, changed))]
-    trips = body.trips(most, condition, initial)
-    counts = trips is not None
-    if trips is None:
-        if most is None or isinstance(condition, Computed):
-            refuse(_UNKNOWN_ROWS)
-        trips = as_count(node, most)
-
-    def counted(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Tensor], list[regions.Row]]:
+    def counted_trip(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Tensor], list[Row]]:
         goes_on, values, parts = run(i, _TRUE, state)
-        if not counts and (not isinstance(goes_on, Known) or not goes_on.array.item()):
-            refuse(_UNKNOWN_ROWS)
-        return values, [regions.Row(x, i) for x in parts]
+        if trips is None and not (isinstance(goes_on, Known) and goes_on.array.item()):
+            raise _EndsBefore
+        return values, parts
 
-    found = regions.counted(node.builder, trips, counted, changed)
+    # Rows of a loop that counts have their places before it runs.
+    trips = body.trips(most, condition, initial) if rows else None
+    if trips is not None or (rows and most is not None and not isinstance(condition, Computed)):
+        before = node.builder.state()
+        try:
+            count = as_count(node, most) if trips is None and most is not None else trips
+            assert count is not None
+            found = counted(node.builder, count, counted_trip, changed)
+            return [*together(found), *found[len(changed) :]]
+        except _EndsBefore:
+            node.builder.restore(before)
+    found = conditional(node.builder, most, _TRUE if condition is None else condition, run, changed)
     return [*together(found), *found[len(changed) :]]
+
+
+class _EndsBefore(Exception):
+    """A condition may end a loop before all its trips."""
 
 
 def _holds(condition: AnyValue) -> bool:
@@ -252,15 +268,15 @@ def _scan_of_program(
     """Run a loop over a dimension of dynamic size. `scanned` are tensors with the dimension, and whether the loop
     starts at its end."""
 
-    def trip(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Tensor], list[regions.Row]]:
+    def trip(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Tensor], list[Row]]:
         other_end = node.tensor(op.subtract(Known(np.asarray(length - 1)), i))
         parts = [node.tensor(op.take(x, other_end if is_reverse else i, axis=axis)) for x, axis, is_reverse in scanned]
         outputs = [_expect_tensor(x) for x in _run(node, "body", [*state, *parts])]
-        values, rows = outputs[: len(state)], list[regions.Row]()
+        values, rows = outputs[: len(state)], list[Row]()
         for number, x in enumerate(outputs[len(state) :]):
             is_reverse = number < len(out_directions) and out_directions[number]
             axis = out_axes[number] % (node.rank(x) + 1)
-            rows.append(regions.Row(x, other_end if is_reverse else i, axis))
+            rows.append(Row(x, other_end if is_reverse else None, axis))
         return values, rows
 
-    return [*regions.counted(node.builder, length, trip, state)]
+    return [*counted(node.builder, length, trip, state)]

@@ -73,7 +73,7 @@ class LoopBody:
         self.node.expect(same, "expected the condition for the first iteration to be as those for later ones")
 
     def _bounds(self, name: str, initial: Sequence[Tensor]) -> Iterator[_Bound | None]:
-        """Yield the conditions for a next trip, None for what is none that counts."""
+        """Yield the conditions for a next trip, None for one that does not count."""
         made = self._made.get(self._source(name, ("Identity",)))
         if made is None:
             yield None

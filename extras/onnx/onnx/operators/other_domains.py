@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i32
+import numpy as np
+from xdsl.dialects.builtin import f32, i32
 
 from relex.frontend import op
-from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.compositions import activations
+from relex.frontend.compositions.indexing import numbers_below
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.operators.fused_layers import embed_layer_norm
 from relex.frontend.onnx.operators.indexing import gather_nd, pad
+from relex.frontend.onnx.operators.quantization import dequantize, quantized_conv
 from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
+from relex.frontend.onnx.operators.sampling import grid_sample
 from relex.frontend.onnx.operators.shapes import numbers, triangle
 
 imports("GatherND", domain=MICROSOFT)(gather_nd)
+imports("GridSample", domain=MICROSOFT)(grid_sample)
 imports("Pad", domain=MICROSOFT)(pad)
 imports("Trilu", domain=MICROSOFT)(triangle)
 
@@ -51,3 +58,84 @@ def distances(node: OnnxNode, a: Tensor, b: Tensor) -> Operand:
     apart = op.subtract(op.expand_dims(a, 1), op.expand_dims(b, 0))
     squares = op.sum(op.multiply(apart, apart), [2])
     return squares if metric == "sqeuclidean" else op.sqrt(squares)
+
+
+@imports("UnfoldTensor", domain=MICROSOFT)
+def windows_along(node: OnnxNode, x: Tensor) -> Operand:
+    """Windows along a dimension, whose elements are the last dimension."""
+    axis, size, step = node.axis(x, "dim", -1), node.integer("size"), node.integer("step", 1)
+    number = (node.shape(x)[axis] - size) // step + 1
+    begins = op.expand_dims(op.multiply(numbers_below(number), Known(step)), 1)
+    taken = op.take(x, op.add(begins, Known(np.arange(size))), axis)
+    order = [d for d in range(node.rank(x) + 1) if d != axis + 1]
+    return op.permute_dims(taken, [*order, axis + 1])
+
+
+@imports("GatedAdd", domain=MICROSOFT)
+def gated_sum(node: OnnxNode, x: Tensor, y: Tensor, gate: Tensor, weight: Tensor | None = None) -> Operand:
+    """A sum with the product of a tensor and of a number for each row."""
+    if weight is not None:
+        refuse("a gate that is computed from weights")
+    return op.add(x, op.multiply(y, gate))
+
+
+@imports("ScaledSiLU", domain=MICROSOFT)
+def scaled_swish(node: OnnxNode, x: Tensor, scale: Tensor | None = None) -> Operand:
+    """A multiple of a tensor times the logistic function of it, each as it is stored."""
+    wide = op.astype(x, f32)
+    factor = node.number("alpha", 1.0) if scale is None else op.astype(op.reshape(scale, []), f32)
+    scaled = op.astype(op.multiply(wide, factor), x.element_type)
+    logistic = op.astype(op.sigmoid(op.astype(scaled, f32)), x.element_type)
+    return op.multiply(scaled, logistic)
+
+
+@imports("GatedRMSNorm", domain=MICROSOFT)
+def gated_rms_norm(node: OnnxNode, x: Tensor, scale: Tensor, gate: Tensor) -> Operand:
+    """Groups of elements divided by the root of their mean square, times a function of a gate."""
+    name, *sizes = node.text("activation", "silu"), *node.shape(x)
+    if name not in ("silu", "swish", "sigmoid"):
+        refuse(f"expected silu, swish or sigmoid, found {name}", "activation")
+    (group,) = node.static_shape(scale)
+    grouped = node.tensor(op.astype(node.reshape(x, [*sizes[:-1], sizes[-1] // group, group]), f32))
+    mean = op.mean(op.multiply(grouped, grouped), [-1], True)
+    normal = op.divide(grouped, op.sqrt(op.add(mean, node.number("epsilon", 1e-5))))
+    y = node.reshape(op.multiply(normal, op.astype(scale, f32)), sizes)
+    wide = op.astype(gate, f32)
+    opened = op.sigmoid(wide) if name == "sigmoid" else activations.swish(wide, 1.0)
+    return op.astype(op.multiply(y, opened), x.element_type)
+
+
+@imports("QLinearConv", domain=MICROSOFT)
+def quantized_conv_of_any_layout(node: OnnxNode, x: Tensor, *others: Tensor) -> Operand:
+    """A convolution of quantized tensors, quantized, whose channels may be the last dimension."""
+    if not node.flag("channels_last"):
+        return quantized_conv(node, x, *others)
+    inner = range(1, node.rank(x) - 1)
+    y = quantized_conv(node, node.tensor(op.permute_dims(x, [0, node.rank(x) - 1, *inner])), *others)
+    return op.permute_dims(y, [0, *(d + 1 for d in inner), 1])
+
+
+@imports("QEmbedLayerNormalization", domain=MICROSOFT)
+def quantized_embed_layer_norm(
+    node: OnnxNode,
+    ids: Tensor,
+    segments: Tensor | None,
+    words: Tensor,
+    places: Tensor,
+    kinds: Tensor | None,
+    gamma: Tensor,
+    beta: Tensor,
+    mask: Tensor | None,
+    *scales_and_zeros: Tensor | None,
+) -> list[Operand]:
+    """A normalized sum of rows of quantized tables."""
+    tables = (words, places, kinds, gamma, beta)
+    scales, zeros = scales_and_zeros[:5], scales_and_zeros[5:]
+    found = [
+        None if x is None or scale is None else node.tensor(dequantize(node, x, scale, zero))
+        for x, scale, zero in zip(tables, scales, zeros, strict=True)
+    ]
+    word, place, kind, g, b = found
+    if word is None or place is None or g is None or b is None:
+        refuse("expected tables of words and places, and factors, with scales")
+    return embed_layer_norm(node, ids, segments, word, place, kind, g, b, mask)[:2]

@@ -12,7 +12,7 @@ from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions import activations
 from relex.frontend.compositions.indexing import part_at, pieces, stacked
-from relex.frontend.importing.regions import Row, counted
+from relex.frontend.importing.loops import Row, counted
 from relex.frontend.importing.values import with_node
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, refuse
 from relex.frontend.onnx.import_table import row
@@ -102,6 +102,11 @@ Products = Callable[[int], tuple[Function, Function]]
 """From the number of a direction to the products with its weight and its recurrence."""
 
 
+UNROLLED = 16
+"""The steps at most that are written one after another. A loop takes as long, and is compiled in a small part of the
+time."""
+
+
 def _run(
     gates: int,
     states: int,
@@ -134,7 +139,7 @@ def _run(
             for x in (inputs.initial, inputs.initial_cell)[:states]
         ]
         projected = project(data)
-        if isinstance(length, int):
+        if isinstance(length, int) and length <= UNROLLED:
             places = range(length)[::-1] if is_reverse else range(length)
             columns, final = _steps(node, projected, places, inputs.lengths, step, state)
             whole = stacked(columns, 0)
@@ -181,7 +186,7 @@ def _loop(
     step: Step,
     state: list[Operand],
 ) -> tuple[Operand, list[Operand]]:
-    """Run all steps of one direction over sequences of dynamic length, as a loop of the program."""
+    """Run all steps of one direction over sequences of many steps or of dynamic length, as a loop of the program."""
 
     def trip(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Operand], list[Row]]:
         place = node.tensor(op.subtract(Known(np.asarray(length - 1)), i)) if is_reverse else i

@@ -10,15 +10,8 @@ from xdsl.dialects.builtin import f32
 
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
+from relex.frontend.compositions import resampling
 from relex.frontend.compositions.indexing import part_at
-from relex.frontend.compositions.resampling import (
-    BEFORE_OR_AFTER,
-    ResamplingSettings,
-    Scale,
-    resized,
-    scale_between,
-    scaled,
-)
 from relex.frontend.onnx import Computed, Known, OnnxNode, Operand, Tensor, imports, refuse
 
 
@@ -27,8 +20,8 @@ def upsample(node: OnnxNode, x: Tensor, scales: Tensor | None = None) -> Operand
     """The data, larger; of the first version of `Resize`, larger or smaller."""
     factors = _factors(node, node.given(scales, "scales"))
     sizes = [_scaled(size, factor) for size, factor in zip(node.shape(x), factors, strict=True)]
-    settings = ResamplingSettings(node.text("mode", "nearest"), "asymmetric", BEFORE_OR_AFTER)
-    return resized(node, x, list(range(len(sizes))), sizes, factors, settings)
+    settings = resampling.ResamplingSettings(node.text("mode", "nearest"), "asymmetric", resampling.BEFORE_OR_AFTER)
+    return resampling.resized(node, x, list(range(len(sizes))), sizes, factors, settings)
 
 
 def _factors(node: OnnxNode, scales: Tensor | None) -> list[float]:
@@ -41,7 +34,7 @@ def _factors(node: OnnxNode, scales: Tensor | None) -> list[float]:
 
 def _scaled(size: Size, factor: float) -> Size:
     """Return a size times a factor, rounded down. The product is one of f32: 10 times 1.3 is 13."""
-    return floor(np.float32(size) * np.float32(factor)) if isinstance(size, int) else scaled(size, factor)
+    return floor(np.float32(size) * np.float32(factor)) if isinstance(size, int) else resampling.scaled(size, factor)
 
 
 @imports("Resize", since=11)
@@ -52,7 +45,7 @@ def resize(
     shape = node.shape(x)
     axes = [axis % len(shape) for axis in node.integers("axes") or range(len(shape))]
     old = [shape[axis] for axis in axes]
-    factors: Sequence[Scale]
+    factors: Sequence[resampling.Scale]
     if sizes is not None and count(node.shape(sizes)):
         wanted = node.sizes(sizes, "sizes")
         if len(wanted) != len(axes) or any(isinstance(size, int) and size < 0 for size in wanted):
@@ -65,7 +58,7 @@ def resize(
             factors = [factor] * len(ratios)
             wanted = [floor(factor * lengths[axis] + 0.5) for axis in axes]
         else:
-            factors = [scale_between(*pair) for pair in zip(old, wanted, strict=True)]
+            factors = [resampling.scale_between(*pair) for pair in zip(old, wanted, strict=True)]
     elif isinstance(scales, Computed):
         if node.shape(scales) != (len(axes),):
             refuse(f"expected {len(axes)} scales, found {' x '.join(map(str, node.shape(scales)))}")
@@ -76,7 +69,7 @@ def resize(
         wanted = [_scaled(size, factor) for size, factor in zip(old, factors, strict=True)]
     mode = node.text("coordinate_transformation_mode", "half_pixel")
     region = [float(edge) for edge in node.known(roi, "a region")] if mode == "tf_crop_and_resize" else []
-    settings = ResamplingSettings(
+    settings = resampling.ResamplingSettings(
         node.text("mode", "nearest"),
         mode,
         node.text("nearest_mode", "round_prefer_floor"),
@@ -86,4 +79,4 @@ def resize(
         node.number("extrapolation_value"),
         region,
     )
-    return resized(node, x, axes, wanted, factors, settings)
+    return resampling.resized(node, x, axes, wanted, factors, settings)

@@ -12,29 +12,19 @@ import numpy as np
 from relex.dialects.arrays import Array
 from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
+from relex.frontend.compositions import sliding_windows
 from relex.frontend.compositions.indexing import expect_in_range, numbers_below
-from relex.frontend.compositions.sliding_windows import (
-    Windows,
-    averages,
-    convolution,
-    maxima,
-    maxima_and_places,
-    places,
-    spread,
-    sums,
-    unpooled,
-)
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.import_table import row
 
 
-def read_windows(node: OnnxNode, data: Sequence[Size], size: Sequence[int]) -> Windows:
+def read_windows(node: OnnxNode, data: Sequence[Size], size: Sequence[int]) -> sliding_windows.Windows:
     """Read the attributes of a node, for data of these sizes."""
     rank = len(size)
     strides, dilation, pads = _attributes(node, rank)
     if not len(data) == rank == len(strides) == len(dilation):
         refuse(f"expected {len(data)} numbers for windows, found {len(size)}, {len(strides)} and {len(dilation)}")
-    windows = Windows(tuple(size), strides, pads, dilation, node.flag("ceil_mode"))
+    windows = sliding_windows.Windows(tuple(size), strides, pads, dilation, node.flag("ceil_mode"))
     match node.text("auto_pad") or "NOTSET":
         case "NOTSET":
             return windows
@@ -67,7 +57,7 @@ def _same(n: Size, span: int, stride: int) -> int:
     return max((-(-n // stride) - 1) * stride + span - n, 0)
 
 
-def _of_pool(node: OnnxNode, x: Operand) -> Windows:
+def _of_pool(node: OnnxNode, x: Operand) -> sliding_windows.Windows:
     return read_windows(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
 
 
@@ -75,7 +65,7 @@ def _of_pool(node: OnnxNode, x: Operand) -> Windows:
 def conv(node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
     """A convolution."""
     windows = read_windows(node, node.shape(x)[2:], node.static_shape(weight, "sizes of the kernel")[2:])
-    return convolution(node, x, weight, bias, windows, node.integer("group", 1))
+    return sliding_windows.convolution(node, x, weight, bias, windows, node.integer("group", 1))
 
 
 @imports("ConvTranspose")
@@ -85,14 +75,14 @@ def conv_transpose(node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | Non
     rank = len(size)
     more = node.integers("output_padding") or [0] * rank
     strides, dilation, pads = _attributes(node, rank)
-    windows = Windows(size, strides, pads, dilation)
+    windows = sliding_windows.Windows(size, strides, pads, dilation)
     removed = _removed(node, x, windows, more)
     after = [n - extra for n, extra in zip(removed[rank:], more, strict=True)]
     windows = replace(windows, padding=(*removed[:rank], *after))
-    return spread(node, x, weight, bias, windows, node.integer("group", 1))
+    return sliding_windows.spread(node, x, weight, bias, windows, node.integer("group", 1))
 
 
-def _removed(node: OnnxNode, x: Tensor, windows: Windows, more: Sequence[int]) -> Sequence[int]:
+def _removed(node: OnnxNode, x: Tensor, windows: sliding_windows.Windows, more: Sequence[int]) -> Sequence[int]:
     """Return how much of a transposed convolution is removed before and after each dimension."""
     auto, wanted = node.text("auto_pad") or "NOTSET", node.integers("output_shape")
     if wanted is None and auto not in ("SAME_UPPER", "SAME_LOWER"):
@@ -110,8 +100,8 @@ def _removed(node: OnnxNode, x: Tensor, windows: Windows, more: Sequence[int]) -
 def max_pool(node: OnnxNode, x: Tensor) -> Operand | list[Operand]:
     """The maximum of each window, and its position in the whole tensor."""
     if node.output_count < 2:
-        return maxima(node, x, _of_pool(node, x))
-    largest, positions = maxima_and_places(node, x, _of_pool(node, x))
+        return sliding_windows.maxima(node, x, _of_pool(node, x))
+    largest, positions = sliding_windows.maxima_and_places(node, x, _of_pool(node, x))
     return [largest, _in_all_channels(node, positions, node.shape(x), node.flag("storage_order"))]
 
 
@@ -141,7 +131,7 @@ def max_unpool(node: OnnxNode, x: Tensor, positions: Tensor, shape: Tensor | Non
     lengths = zip(pooled, windows.strides, windows.size, windows.before, windows.after, strict=True)
     pixels = [(length - 1) * stride + size - before - after for length, stride, size, before, after in lengths]
     expect_in_range(node, positions, count([n, c, *pixels]), from_end=False)
-    made = unpooled(node, x, positions, [], [n, c, *pixels])
+    made = sliding_windows.unpooled(node, x, positions, [], [n, c, *pixels])
     wanted = pixels if shape is None else node.known_integers(shape, "a shape")[2:]
     more = [a - b for a, b in zip(wanted, pixels, strict=True)]
     if any(not isinstance(n, int) or n < 0 for n in more):
@@ -153,14 +143,14 @@ def max_unpool(node: OnnxNode, x: Tensor, positions: Tensor, shape: Tensor | Non
 @imports("AveragePool")
 def average_pool(node: OnnxNode, x: Tensor) -> Operand:
     """The mean of each window."""
-    return averages(node, x, _of_pool(node, x), node.flag("count_include_pad"))
+    return sliding_windows.averages(node, x, _of_pool(node, x), node.flag("count_include_pad"))
 
 
 @imports("LpPool")
 def lp_pool(node: OnnxNode, x: Tensor) -> Operand:
     """The norm of each window."""
     windows = _of_pool(node, x)
-    return _root(node, sums(node, _power(node, x), windows))
+    return _root(node, sliding_windows.sums(node, _power(node, x), windows))
 
 
 def _power(node: OnnxNode, x: Tensor) -> Operand:
@@ -205,10 +195,10 @@ def columns_to_image(node: OnnxNode, x: Tensor, image: Tensor, block: Tensor) ->
     return op.strided_slice(whole, axes, windows.before, ends)
 
 
-def _block_places(windows: Windows, shape: Sequence[int], padded: Sequence[int]) -> Array:
+def _block_places(windows: sliding_windows.Windows, shape: Sequence[int], padded: Sequence[int]) -> Array:
     """Return the place in the flattened image of each element of each block."""
     rank, place = len(shape), np.zeros((), np.int64)
     for d, number in enumerate(cast("Sequence[int]", windows.counts(shape))):
-        along = places(windows, d, number) * prod(padded[d + 1 :])
+        along = sliding_windows.places(windows, d, number) * prod(padded[d + 1 :])
         place = place + np.expand_dims(along, [axis for axis in range(2 * rank) if axis not in (d, rank + d)])
     return place.reshape(-1)

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import i64
 from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions.truth import all_of
-from relex.frontend.importing.regions import Row, counted, zeros
+from relex.frontend.importing.loops import Row, counted
+from relex.frontend.importing.regions import zeros
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports
 
 

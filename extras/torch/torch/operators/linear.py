@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import i1
 
 from relex.frontend import op
+from relex.frontend.compositions.attention import repeated_heads
 from relex.frontend.compositions.einsum import einsum
 from relex.frontend.compositions.indexing import diagonal_mask
 from relex.frontend.torch import Operand, Tensor, TorchNode, imports, refuse
@@ -88,7 +89,8 @@ def attention(
     if dropout:
         refuse("dropout in training")
     if enable_gqa:
-        key, value = (_repeated_heads(node, x, query) for x in (key, value))
+        heads, wanted = (node.closed(node.shape(x)[1], "a dynamic number of heads") for x in (key, query))
+        key, value = (node.tensor(repeated_heads(node, x, wanted // heads)) for x in (key, value))
     width = node.closed(node.shape(query)[-1], "attention over vectors of a dynamic size: {}")
     factor = 1 / sqrt(width) if scale is None else scale
     last = list(range(node.rank(key)))
@@ -108,14 +110,6 @@ def _added(node: TorchNode, mask: Tensor, scores: Operand) -> Operand:
     if mask.element_type != i1:
         return mask
     return op.where(mask, node.like(0.0, scores), node.like(-np.inf, scores))
-
-
-def _repeated_heads(node: TorchNode, x: Tensor, query: Tensor) -> Tensor:
-    batch, heads, *rest = node.shape(x)
-    reason = "a dynamic number of heads"
-    heads, wanted = node.closed(heads, reason), node.closed(node.shape(query)[1], reason)
-    repeated = node.broadcast_to(op.expand_dims(x, 2), [batch, heads, wanted // heads, *rest])
-    return node.tensor(node.reshape(repeated, [batch, wanted, *rest]))
 
 
 @imports("aten.cosine_similarity")

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i1, i8, i64
 from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions.indexing import numbers_below
-from relex.frontend.importing.regions import conditional
+from relex.frontend.importing.loops import Row, conditional
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports
 
 
@@ -65,14 +65,14 @@ def _scanned(node: TorchNode, combine: Callable[[Operand, Operand], Operand], x:
     numbers = node.tensor(numbers_below(length))
     following = list(range(1, node.rank(whole) - axis))
 
-    def trip(_: Tensor, running: Tensor, state: Sequence[Tensor]) -> tuple[list[Operand], Operand]:
+    def trip(_: Tensor, running: Tensor, state: Sequence[Tensor]) -> tuple[Operand, list[Operand], list[Row]]:
         distance, parts = state
         places = op.subtract(numbers, distance)
         combined = combine(op.take(parts, op.maximum(places, 0), axis), parts)
         is_inside = op.greater_equal(places, 0)
         joined = op.where(op.expand_dims(is_inside, following) if following else is_inside, combined, parts)
         farther = op.multiply(distance, 2)
-        return [farther, joined], op.less(farther, Known(length))
+        return op.less(farther, Known(length)), [farther, joined], []
 
     first = node.full([], 1, i64)
     return conditional(node.builder, None, op.less(first, Known(length)), trip, [first, whole])[1]

@@ -1270,3 +1270,51 @@ func.func @dot4(%a: i32, %b: vector<4xi32>) {
 //     ^ error: 'tir.dot4' op operand 'rhs' at position 1 does not verify: attribute i32 expected from variable 'WORDS', but got vector<4xi32>
   func.return
 }
+
+// -----
+
+func.func @look_up_float(%a: f32) {
+  %0 = tir.look_up %a in dense<0> : tensor<16xi8> : f32 -> i8
+//     ^ error: 'tir.look_up' op expected integers of 8, 16, 32 or 64 bits to look up, found f32
+  func.return
+}
+
+// -----
+
+func.func @look_up_in_few(%a: i32) {
+  %0 = tir.look_up %a in dense<0> : tensor<15xi8> : i32 -> i8
+//     ^ error: 'tir.look_up' op expected a table of 16 or 256 numbers, found tensor<15xi8>
+  func.return
+}
+
+// -----
+
+func.func @look_up_other_type(%a: vector<4xi32>) {
+  %0 = tir.look_up %a in dense<0> : tensor<16xi8> : vector<4xi32> -> vector<4xi32>
+//     ^ error: 'tir.look_up' op expected a result of vector<4xi8>, found vector<4xi32>
+  func.return
+}
+
+// -----
+
+func.func @look_up_bit(%a: vector<4xi1>) {
+  %0 = tir.look_up %a in dense<0> : tensor<16xi8> : vector<4xi1> -> vector<4xi8>
+//     ^ error: 'tir.look_up' op expected integers of 8, 16, 32 or 64 bits to look up, found vector<4xi1>
+  func.return
+}
+
+// -----
+
+func.func @look_up_bits(%a: i8) {
+  %0 = tir.look_up %a in dense<false> : tensor<16xi1> : i8 -> i1
+//     ^ error: 'tir.look_up' op expected numbers of i8, i16, i32, i64, f16, bf16, f32, f64 in a table, found tensor<16xi1>
+  func.return
+}
+
+// -----
+
+func.func @look_up_plane(%a: vector<2x8xi8>) {
+  %0 = tir.look_up %a in dense<0> : tensor<16xi8> : vector<2x8xi8> -> vector<2x8xi8>
+//     ^ error: 'tir.look_up' op expected vectors of one dimension, found vector<2x8xi8>
+  func.return
+}

@@ -163,6 +163,16 @@ func.func @calls(%x: memref<8xf32>, %y: memref<8xf32>) {
   func.return
 }
 
+// CHECK-LABEL: func.func @look_up
+// CHECK-NEXT:    %0 = tir.look_up %a in dense<[1, 3, 5, 7, 9, 11, 13, 15, 1, 2, 3, 4, 5, 6, 7, 8]> : tensor<16xi8> : i32 -> i8
+// CHECK-NEXT:    %1 = tir.look_up %u in dense<2> : tensor<256xi16> : vector<8xi8> -> vector<8xi16>
+// GENERIC:       "tir.look_up"(%a) <{table = dense<[1, 3, 5, 7, 9, 11, 13, 15, 1, 2, 3, 4, 5, 6, 7, 8]> : tensor<16xi8>}> : (i32) -> i8
+func.func @look_up(%a: i32, %u: vector<8xi8>) {
+  %0 = tir.look_up %a in dense<[1, 3, 5, 7, 9, 11, 13, 15, 1, 2, 3, 4, 5, 6, 7, 8]> : tensor<16xi8> : i32 -> i8
+  %1 = tir.look_up %u in dense<2> : tensor<256xi16> : vector<8xi8> -> vector<8xi16>
+  func.return
+}
+
 // CHECK-LABEL: func.func @dot4
 // CHECK-NEXT:    %0 = tir.dot4 %a, %b : i32
 // CHECK-NEXT:    %1 = tir.dot4 %u, %v : vector<16xi32>

@@ -8,11 +8,11 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from relex.dialects.relex.size_properties import OPEN, like_name
+from relex.dialects.relex.size_properties import EXPRESSION_PROPERTIES, like_name
 from relex.dialects.sizes import Size, named, names_in, parse_index, substitute
 
 
-class OpenSizes(ABC):
+class NamedSizes(ABC):
     """A function under construction whose parameters have named sizes."""
 
     @abstractmethod
@@ -24,7 +24,7 @@ class OpenSizes(ABC):
         for such expressions, in terms of the sizes of its operand, and of parameters, which become its operands
         `like`."""
         result, like = dict(properties), dict[SSAValue, int]()
-        for name, numbers in OPEN.items():
+        for name, numbers in EXPRESSION_PROPERTIES.items():
             given: Sequence[int | str] = properties.get(name) or ()
             if not any(isinstance(size, str) for size in given):
                 continue

@@ -1,13 +1,15 @@
-"""Buffers that stay in the second-level cache of the processor that a module is compiled for."""
+"""Caches of the processor that a module is compiled for: what stays in the second level, and competes for the first."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
 from xdsl.ir import SSAValue
 
+from relex.dialects.target.processors import Processor
 from relex.dialects.target.target_attribute import processor_in
 from relex.dialects.tir import ForOp
 from relex.dialects.tir.accesses import Element
@@ -33,3 +35,10 @@ def bytes_used(buffer: SSAValue, elements: Sequence[Element], loop: ForOp, unkno
         for interval, size in zip(region_of(elements, loop), sizes, strict=True)
     ]
     return prod(extents) * bits_of(buffer) // 8
+
+
+def lines_in_a_set(rows: int, distance: int, processor: Processor) -> int:
+    """Return how many lines, one of each of some rows that are `distance` bytes apart, share a set of the first-level
+    cache."""
+    sets = processor.l1_bytes // processor.l1_ways // processor.line_bytes
+    return max(Counter(row * distance // processor.line_bytes % sets for row in range(rows)).values())

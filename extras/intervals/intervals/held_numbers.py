@@ -13,8 +13,9 @@ from relex.dialects.relex import Operator
 from relex.reference.domains.domain import Make
 from relex.reference.interpreter.numbers import Numbers
 from relex.reference.interpreter.scalars import dtype_of
-from relex.reference.intervals.domain import Intervals, known_of
+from relex.reference.intervals.domain import Intervals
 from relex.reference.intervals.graphs import Agreement, judge
+from relex.reference.intervals.numbers import known_of
 
 TIMES = 100
 """The number of times that an op is checked, which takes longer than interpreting it."""

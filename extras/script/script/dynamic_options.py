@@ -14,12 +14,12 @@ from relex.dialects.errors import fail
 from relex.dialects.index.text import text_of
 from relex.dialects.relex import MatchSizesOp, Operator
 from relex.dialects.relex.properties import as_integers
-from relex.dialects.relex.size_properties import OPEN, names_of_sizes, parse_size, texts_of
+from relex.dialects.relex.size_properties import EXPRESSION_PROPERTIES, names_of_sizes, parse_size, texts_of
 from relex.dialects.relex.types import SizedType, tensor_type
 from relex.dialects.sizes import Size, Sizes, name_of_size, named, names_in, substitute
 from relex.dialects.sizes.modules import ModuleSizes
 from relex.dialects.walks import walk
-from relex.frontend.open_sizes import OpenSizes
+from relex.frontend.named_sizes import NamedSizes
 from relex.frontend.script.number_emitter import Size as NamedSize
 from relex.frontend.script.parameters import Parameters
 from relex.frontend.script.scope import Scope, arguments
@@ -28,7 +28,7 @@ from relex.frontend.script.writing import CANNOT
 _EXTREMES = {"T.min": "min", "T.max": "max"}
 
 
-class OpenOptions(OpenSizes):
+class DynamicOptions(NamedSizes):
     """Reads options that may have names of sizes in a function."""
 
     def __init__(self, scope: Scope, parameters: Parameters):
@@ -106,7 +106,7 @@ def printed_options(op: Operator, sizes: SizeNames) -> dict[str, str]:
     """Return the options of an operator that depend on sizes, as a script has them."""
     names: Mapping[str, Size] | None = None
     result: dict[str, str] = {}
-    for name, texts_name in OPEN.items():
+    for name, texts_name in EXPRESSION_PROPERTIES.items():
         if texts_name not in op.properties:
             continue
         names = names_of_sizes([sizes.of(value, op) for value in op.operands]) if names is None else names
