@@ -18,8 +18,8 @@ class DebugLines:
     def __init__(self, target: ir.Module, line_of: LineOf):
         self._target, self._line_of = target, line_of
         self._file = target.add_debug_info("DIFile", {"filename": "program", "directory": ""})
-        producer = {"language": ir.DIToken("DW_LANG_C"), "file": self._file, "isOptimized": True}
-        kinds = {"runtimeVersion": 0, "emissionKind": ir.DIToken("LineTablesOnly")}
+        producer: dict[str, object] = {"language": ir.DIToken("DW_LANG_C"), "file": self._file, "isOptimized": True}
+        kinds: dict[str, object] = {"runtimeVersion": 0, "emissionKind": ir.DIToken("LineTablesOnly")}
         self._unit = target.add_debug_info("DICompileUnit", {**producer, **kinds}, is_distinct=True)
         self._type = target.add_debug_info("DISubroutineType", {"types": target.add_metadata([None])})
         target.add_named_metadata("llvm.dbg.cu", self._unit)
@@ -30,8 +30,14 @@ class DebugLines:
 
     def enter(self, function: ir.Function) -> None:
         """Begin the body of a function."""
-        described = {"name": function.name, "scope": self._file, "file": self._file, "line": 0, "type": self._type}
-        flags = {"spFlags": ir.DIToken("DISPFlagDefinition"), "unit": self._unit}
+        described: dict[str, object] = {
+            "name": function.name,
+            "scope": self._file,
+            "file": self._file,
+            "line": 0,
+            "type": self._type,
+        }
+        flags: dict[str, object] = {"spFlags": ir.DIToken("DISPFlagDefinition"), "unit": self._unit}
         self._scope = self._target.add_debug_info("DISubprogram", {**described, **flags}, is_distinct=True)
         function.set_metadata("dbg", self._scope)
         self._known.clear()

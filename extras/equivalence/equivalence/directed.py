@@ -38,6 +38,9 @@ def find_directed(
         ):
             continue
         choices = [_numbers_like(np.asarray(arguments[i]).dtype, terms.numbers) for i, _ in places]
+        # No call passes others, and passes may rely on that: products with zeros of padding are zero.
+        finite = [before.interface.inputs[i].is_finite for i, _ in places]
+        choices = [[x for x in c if np.isfinite(x)] if only else c for c, only in zip(choices, finite, strict=True)]
         begin = steps_taken()
         for values in islice(product(*choices), MOST_CALLS):
             if steps_taken() - begin > MOST_STEPS:

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
 def _write_notebook(number: str | None, name: str | None) -> None:
     from relex.tools.learn.notebooks import lessons, notebook_of_lesson
 
-    if number not in lessons():
+    if number is None or number not in lessons():
         raise ToolError(f"expected the number of a lesson, 1 to {len(lessons())}: relex-learn notebook 1")
     own, text = notebook_of_lesson(number)
     file = Path(name or own)

@@ -1,8 +1,9 @@
 """
 How much of the default compilation is proved: `proof_share.py SET...` compiles programs with proofs, and prints a table
 of the passes. The sets are `operators` (the cases of `operator_cases`), `examples` (the programs of `examples` and
-`docs`), `fuzzed:1000` (random programs of `relex-fuzz`; `--seed` draws others), and files. `--why` adds a line for each
-function that is not proved. The cases are found with `PYTHONPATH=tests/unit`.
+`docs`), `fuzzed:1000` (random programs of `relex-fuzz`; `--seed` draws others), `transformer-layer` and `resnet-block`
+(see `proof_models`), and files. `--why` adds a line for each function that is not proved. The cases are found with
+`PYTHONPATH=tests/unit/support:tests/unit/end_to_end`.
 
 `--record FILE` writes a line for each program when it is done, and takes what the file has already from there, so that
 a long run may be stopped. `--limit 600` gives the proofs of a program ten minutes of a processor's time: what is left
@@ -31,6 +32,7 @@ from unittest.mock import patch
 
 from operator_cases import CASES
 from programs import operator_module, operator_of, tensor_of
+from proof_models import MODELS
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import RelexError
@@ -107,6 +109,8 @@ def cases(which: str, seed: int = 0, every: int = 1) -> Iterator[Case]:
         for page in sorted(ROOT.glob("docs/**/*.md")):
             for number, text in enumerate(re.findall(r"^```mlir\n(.*?)^```$", page.read_text(), re.M | re.S)):
                 yield f"{page.relative_to(ROOT)} {number}", partial(_read, text)
+    elif name in MODELS:
+        yield name, MODELS[name]
     else:
         yield which, partial(_read, which)
 
@@ -251,7 +255,7 @@ def _add_to(record: Path | None, key: str, share: Share) -> None:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sets", nargs="+", help="operators, examples, fuzzed:COUNT, or files")
+    parser.add_argument("sets", nargs="+", help="operators, examples, fuzzed:COUNT, names of models, or files")
     parser.add_argument("--seed", type=int, default=0, help="the seed of random programs")
     parser.add_argument("--every", type=int, default=1, help="take only every so manieth operator")
     parser.add_argument("--to", default="core", help="the level to compile to")

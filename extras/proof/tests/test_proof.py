@@ -12,6 +12,7 @@ import numpy as np
 import proof_share
 import pytest
 from mistaken_passes import MISTAKES, RIGHT
+from proof_models import resnet_block
 from proof_share import cases, share_of, shares_of, table
 from wrong_edits import wrong_edits
 from wrong_rewrites import CASES
@@ -389,6 +390,16 @@ def test_wrong_products_of_bytes():
     for wrong in (product_of_bytes("shrsi", 0), product_of_bytes("shrui", 8), product_of_bytes("shrui", 0, "b", "a")):
         with pytest.raises(NotEquivalentError):
             check_equivalent(before, parse_module(wrong), proof=True)
+
+
+def test_the_search_keeps_finite_arguments_finite():
+    """Products with zeros of padding may be left out where all calls pass finite weights."""
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    module = SetTargetPass("x86_64-unknown-linux-gnu", "haswell")(resnet_block())
+    report = check_pass(RelexPipelinePass(to="loops"), module, proof=True)
+    found = [f for f in report.findings if "schedule.skip_padding" in f.pass_name]
+    assert found
+    assert {f.verdict.kind for f in found} == {Certainty.CHECKED}
 
 
 def permuted(last: int) -> str:
