@@ -21,6 +21,7 @@ from relex.dialects.op_edits import terminator_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.sizes.expressions import Size
+from relex.dialects.upstream.hints import isa
 
 Changing = set[tuple[int, int]]
 """Of tensors that a loop carries, by their numbers, the dimensions whose sizes a trip changes."""
@@ -98,7 +99,7 @@ def _until_stable(
             end = infer(changing)
         except PassError as e:
             failure = failure or e
-            more = _open(first) - changing
+            more = _dynamic(first) - changing
             if not more:
                 raise failure from None
         else:
@@ -109,9 +110,9 @@ def _until_stable(
         analysis.restore(before)
 
 
-def _open(values: Sequence[SSAValue]) -> Changing:
-    """Return the dimensions that types leave open."""
-    shapes = [sizes_in_type(value.type) if isinstance(value.type, TensorType) else () for value in values]
+def _dynamic(values: Sequence[SSAValue]) -> Changing:
+    """Return the dynamic dimensions of tensors."""
+    shapes = [sizes_in_type(value.type) if isa(value.type, TensorType) else () for value in values]
     return {(i, d) for i, shape in enumerate(shapes) for d, size in enumerate(shape) if size == DYNAMIC_INDEX}
 
 
