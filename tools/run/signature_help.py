@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import SymbolTable
@@ -84,9 +84,26 @@ def count_flops(module: ModuleOp, name: str, arguments: Sequence[Sequence[int]] 
             shapes = [shape_of(value) for value in (*op.arguments, *op.results)]
             if not isinstance(callee, PrimFuncOp) or any(DYNAMIC_INDEX in shape for shape in shapes):
                 return None
-            if (flops := work_of(callee, shapes).flops) is None:
+            flops, runs = work_of(callee, shapes).flops, _runs(op, shape_of)
+            if flops is None or runs is None:
                 return None
-            total += flops
+            total += flops * runs
+    return total
+
+
+def _runs(op: Operation, shape_of: Callable[[SSAValue], Sequence[int]]) -> int | None:
+    """Return how often loops of known bounds run an op in a call; None in other loops, and in branches."""
+    total = 1
+    around = op.parent_op()
+    while around is not None and not isinstance(around, func.FuncOp):
+        if isinstance(around, scf.ForOp):
+            (first,), (end,), (step,) = map(shape_of, (around.lb, around.ub, around.step))
+            if DYNAMIC_INDEX in (first, end) or step < 1:
+                return None
+            total *= len(range(first, end, step))
+        elif around.name.startswith("scf."):
+            return None
+        around = around.parent_op()
     return total
 
 

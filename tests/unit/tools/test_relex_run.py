@@ -121,6 +121,33 @@ def test_operations_of_a_call_follow_from_its_shapes() -> None:
     assert count_flops(open_sizes, "main", [(3, 8), (2, 8)]) == count_flops(closed, "main") == 3 * 2 * (8 * 2 + 1)
 
 
+def test_operations_of_loops_are_counted_for_each_trip() -> None:
+    program = """
+    func.func @main(%x: tensor<?xf32>, %c: i1) -> tensor<?xf32> {{
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %ten = arith.constant 10 : index
+      %n = tensor.dim %x, %zero : tensor<?xf32>
+      %y = scf.for %i = %one to {end} step %one iter_args(%a = %x) -> (tensor<?xf32>) {{
+        {trip}
+        scf.yield %b : tensor<?xf32>
+      }}
+      func.return %y : tensor<?xf32>
+    }}
+    """
+    add = "%b = relex.add %a, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>"
+    branch = f"%b = scf.if %c -> (tensor<?xf32>) {{ {add.replace('%b', '%s')}\n scf.yield %s : tensor<?xf32> }}"
+    branch += " else { scf.yield %a : tensor<?xf32> }"
+
+    def count(end: str, trip: str) -> int | None:
+        return count_flops(parse_module(program.format(end=end, trip=trip)), "main", [(4,), ()])
+
+    assert count("%ten", add) == 9 * 4
+    assert count("%n", add) == 3 * 4
+    assert count("%zero", add) == 0
+    assert count("%ten", branch) is None
+
+
 def test_operations_of_functions_that_are_called_are_not_counted() -> None:
     program = """
     func.func @main(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
