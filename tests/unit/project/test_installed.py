@@ -21,12 +21,14 @@ if int(version("setuptools").partition(".")[0]) < 77:
     pytest.skip("needs setuptools 77", allow_module_level=True)
 
 IGNORED = (".*", "__pycache__", "build", "dist", "*.egg-info")
-NOT_INSTALLED = ("tests", "benchmarks", "docs")
+NOT_INSTALLED = ("tests", "benchmarks")
 
 
 def ignored(folder: str, names: list[str]) -> set[str]:
     """What of a folder of the checkout a clone goes without."""
     found = shutil.ignore_patterns(*IGNORED)(folder, names)
+    if Path(folder) == ROOT / "docs":
+        return {*names} - {"lessons"}
     return found | {*NOT_INSTALLED} if Path(folder) == ROOT else found
 
 
