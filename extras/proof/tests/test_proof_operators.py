@@ -88,9 +88,9 @@ def test_sums_of_sums():
 
 def test_signs_matter(monkeypatch: pytest.MonkeyPatch):
     """The loops of a signed maximum differ from the loops of an unsigned one."""
-    from relex.reference.domains import elements as arrays
+    from relex.reference.domains import numpy_functions
 
-    monkeypatch.setattr(arrays, "UNSIGNED", {})
+    monkeypatch.setattr(numpy_functions, "UNSIGNED", {})
     t = "tensor<3xui8>"
     constant = f"%c = relex.constant dense<[1, 130, 200]> : {t}"
     text = graph(constant, f"%r = relex.maximum %0, %c : ({t}, {t}) -> {t}", argument=t, result=t)
