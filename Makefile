@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # What `make quick` runs: fast tests that touch every folder of the source. tests/README.md says what belongs here.
 QUICK_UNIT := tiny affine_forms builder_errors errors expected gathers grouping interpreter_checked large_floats \
-  layers legalize_overrides native_calls singleton op_pattern operator_types packed_entries passes patterns public_names readme \
+  legalize_overrides native_calls singleton op_pattern operator_types packed_entries passes patterns public_names \
   remove_unused results schedule shared_loops site sizes table te universe wrong_calls wrong_sources
 QUICK_EXTRAS := script/tests/test_script_live
 QUICK_LIT := dialects/relex/argument-names dialects/schedule/ops dialects/tir/rules passes/apply-schedule \

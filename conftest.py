@@ -36,9 +36,9 @@ settings.load_profile("relex")
 FEW = 4
 """Of how many cases of a test one is run with `--few`."""
 
-PARTS = {16: 4, 8: 3, 3: 2}
-"""Of a test with this many cases or more, a part is run: a quarter, a third, a half. Which cases follows from their
-names alone, so that a row of a table that many tests take is in some of them."""
+PARTS = {16: 6, 8: 4, 4: 3, 3: 2}
+"""Of a test with this many cases or more, a part is run: a sixth, a quarter, a third, a half. Which cases follows from
+their names alone, so that a row of a table that many tests take is in some of them."""
 
 SLOW = Path(__file__).with_name("tests") / "slow.txt"
 """The tests that `--few` leaves out."""
