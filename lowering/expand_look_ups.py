@@ -53,9 +53,10 @@ class ExpandLookUpsPass(ConversionPass):
     ```mlir
     %y = tir.look_up %x in dense<[...]> : tensor<16xf32> : vector<16xi32> -> vector<16xf32>
     // expand-look-ups, for a target with AVX-512
-    %table = arith.constant dense<[...]> : vector<16xf32>
-    %y = llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%table, %x)
-        : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
+    %table = arith.constant dense<[...]> : vector<16xi32>
+    %bits = llvm.call_intrinsic "llvm.x86.avx512.permvar.si.512"(%table, %x)
+        : (vector<16xi32>, vector<16xi32>) -> vector<16xi32>
+    %y = vector.bitcast %bits : vector<16xi32> to vector<16xf32>
     ```
     """
 
@@ -269,7 +270,7 @@ class _Instruction:
     takes: Callable[[DenseIntOrFPElementsAttr], bool] = lambda _: True
     """Whether the instruction can look up in a table."""
 
-    def suits(self, op: TableLookUpOp, target: Target) -> bool:
+    def applies_to(self, op: TableLookUpOp, target: Target) -> bool:
         kinds = (op.operand.type, op.result.type)
         return (
             self.architecture == architecture_of(target.triple)
@@ -315,7 +316,7 @@ _INSTRUCTIONS = (
 
 def _best(op: TableLookUpOp, target: Target) -> _Instruction | None:
     """Return the instruction of a target for a look-up in a vector."""
-    return next((instruction for instruction in _INSTRUCTIONS if instruction.suits(op, target)), None)
+    return next((instruction for instruction in _INSTRUCTIONS if instruction.applies_to(op, target)), None)
 
 
 def _width(element_type: Attribute) -> int:

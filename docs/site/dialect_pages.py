@@ -7,7 +7,15 @@ from typing import Any
 
 from reference_pages import doc_of, joined, signature_of, summary_of
 from xdsl.ir import Dialect
-from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
+from xdsl.irdl import (
+    IRDLOperation,
+    OptionalDef,
+    OptPropertyDef,
+    OptSingleBlockRegionDef,
+    SingleBlockRegionDef,
+    VariadicDef,
+    VarSingleBlockRegionDef,
+)
 
 from relex.dialects.context import get_all_dialects
 from relex.dialects.relex.operator import Operator
@@ -24,6 +32,8 @@ _INTRODUCTIONS = {
 
 _COUNTS = {"operandSegmentSizes", "resultSegmentSizes"}
 """Properties that only tell which operands belong to which name."""
+
+_ONE_BLOCK = SingleBlockRegionDef | OptSingleBlockRegionDef | VarSingleBlockRegionDef
 
 
 def dialect_pages() -> dict[str, str]:
@@ -69,11 +79,11 @@ def _rows(op: type[IRDLOperation]) -> Iterator[str]:
 def _type(of: Any) -> str:
     """Return how many values or attributes there are, and of which types."""
     count = "any number of " if isinstance(of, VariadicDef) and not isinstance(of, OptionalDef) else ""
-    if isinstance(of, OptionalDef) or type(of).__name__ == "OptPropertyDef" or getattr(of, "default_value", None):
+    if isinstance(of, OptionalDef | OptPropertyDef) or getattr(of, "default_value", None):
         count = "optional "
     constraint = getattr(of, "constr", None)
     if constraint is None:
-        return f"{count}one block" if "SingleBlock" in type(of).__name__ else f"{count}blocks"
+        return f"{count}one block" if isinstance(of, _ONE_BLOCK) else f"{count}blocks"
     return count + _types(constraint)
 
 

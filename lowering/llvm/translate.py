@@ -46,8 +46,8 @@ def translate(
     """Translate a module of the LLVM dialect to LLVM IR.
 
     With `embed_constants` the text contains all constants and needs no runtime; with `line_of`, instructions have debug
-    locations, whose lines are what it returns. Raises `CompileError` at an op that is
-    not of the LLVM dialect or that cannot be translated.
+    locations, whose lines are what it returns. Raises `CompileError` at an op that is not of the LLVM dialect or that
+    cannot be translated.
     """
     check_machine_level(module)
     target = _Module(_called_by_llvm(module))

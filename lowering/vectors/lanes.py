@@ -5,34 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
 from typing import TypeVar
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
-    DenseIntOrFPElementsAttr,
-    IndexType,
-    IntegerAttr,
-    LocationAttr,
-    MemRefType,
-    NoneAttr,
-    VectorType,
-    i1,
-    i64,
-)
+from xdsl.dialects import arith, scf, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, LocationAttr, VectorType, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from relex.dialects.dtypes import takes_whole_bytes
 from relex.dialects.index.expr import Index, IndexExpr, terms_of, values_in
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import LOOP_ANNOTATION, LoopAnnotationAttr, Unrolling
-from relex.lowering.support.guards import IndexEmitter
-from relex.lowering.support.result_buffers import view_of_buffer
 from relex.lowering.te.scalars import build_constant
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -202,11 +186,11 @@ class LaneEmitter:
 def index_step(value: SSAValue, loop: scf.ForOp) -> int | None:
     """Return the step of an index in a loop; None if it is not a constant, or if the index depends on other values
     computed in the loop."""
-    return _step_of(index_of(value), loop)
+    return step_of(index_of(value), loop)
 
 
-def _step_of(index: Index, loop: scf.ForOp) -> int | None:
-    """Return the same for an expression."""
+def step_of(index: Index, loop: scf.ForOp) -> int | None:
+    """Return the step of an expression, likewise."""
     variable, step = loop.body.block.args[0], 0
     for atom, factor in terms_of(index).items():
         if atom is variable:
@@ -214,24 +198,3 @@ def _step_of(index: Index, loop: scf.ForOp) -> int | None:
         elif any(loop.is_ancestor(part.owner) for part in values_in(IndexExpr.of(atom))):
             return None
     return step
-
-
-def in_one_row(
-    op: memref.LoadOp | memref.StoreOp, loop: scf.ForOp, first: Callable[[SSAValue], SSAValue], out: LaneEmitter
-) -> tuple[SSAValue, Sequence[SSAValue]] | None:
-    """Return the buffer with one dimension, and the index of the first lane, if the lanes of an access are side by side
-    in memory, but in several rows: their indices are quotients and remainders. `first` returns a value in the first
-    lane."""
-    kind = op.memref.type
-    assert isa(kind, MemRefType)
-    shape, place = kind.get_shape(), 0
-    if DYNAMIC_INDEX in shape or not isinstance(kind.layout, NoneAttr) or not takes_whole_bytes(kind.element_type):
-        return None
-    for size, index in zip(shape, op.indices, strict=True):
-        place = place * size + index_of(index)
-    if _step_of(place, loop) != 1:
-        return None
-    groups = ArrayAttr([ArrayAttr([IntegerAttr(dimension, i64) for dimension in range(len(shape))])])
-    flat = MemRefType(kind.element_type, [prod(shape)], memory_space=kind.memory_space)
-    start = IndexEmitter(out.add, out.index, first).emit_new(place)
-    return out.add(view_of_buffer(op.memref, groups, flat)).result, [start]

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from math import prod
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, IndexType, IntegerType, MemRefType, VectorType, i1, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    VectorType,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_speculatable
 
 from relex.dialects.dtypes import takes_whole_bytes
-from relex.dialects.errors import fail, name_of
+from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
-from relex.dialects.tir.accesses import accesses, variables_in
+from relex.dialects.index.from_ir import index_of
+from relex.dialects.tir.accesses import variables_in
 from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.memref import PrefetchOp
-from relex.dialects.walks import ancestors
+from relex.lowering.support.guards import IndexEmitter
+from relex.lowering.support.result_buffers import view_of_buffer
+from relex.lowering.vectors.dependences import check_independent, in_loop
 from relex.lowering.vectors.forms import can_widen, on_vectors, select
-from relex.lowering.vectors.lanes import LaneEmitter, Lanes, in_one_row, index_step
+from relex.lowering.vectors.lanes import LaneEmitter, Lanes, index_step, step_of
 from relex.lowering.vectors.reduction_updates import ReductionUpdate, reductions
 from relex.lowering.vectors.speculation import has_pairs, is_private, is_safe
-from relex.passes.analysis.dependence import may_conflict
 
 Mask = SSAValue | None
 """The lanes in which an op executes; None for all."""
@@ -169,7 +185,7 @@ class _Widening:
             choose = _of_pairs if self._takes_pairs_apart and has_pairs(op) else _every_second
             return Lanes(choose(op.memref, places, result, out), None)
         if not _is_contiguous(op.memref, indices):
-            if mask is None and (row := in_one_row(op, self._loop, self._first, out)) is not None:
+            if mask is None and (row := _in_one_row(op, self._loop, self._first, out)) is not None:
                 return Lanes(out.add(vector.LoadOp(*row, result)).result, None)
             return out.by_lanes(op, self._of(op.operands), mask)[0]
         if mask is None or is_private(op) or is_safe(op):
@@ -189,7 +205,7 @@ class _Widening:
             _store_every_second(out.as_vector(value), op.memref, [index.value for index in indices], mask, out)
             return
         if not _is_contiguous(op.memref, indices):
-            if mask is None and (row := in_one_row(op, self._loop, self._first, out)) is not None:
+            if mask is None and (row := _in_one_row(op, self._loop, self._first, out)) is not None:
                 out.add(vector.StoreOp(out.as_vector(value), *row))
             else:
                 out.by_lanes(op, self._of(op.operands), mask)
@@ -359,27 +375,22 @@ def _is_contiguous(buffer: SSAValue, indices: Sequence[Lanes], step: int = 1) ->
     return takes_whole_bytes(kind.element_type) and in_row and last.step == step and all(index.same for index in outer)
 
 
-def check_independent(loop: scf.ForOp, found: Iterable[ReductionUpdate]) -> None:
-    """Fail at a store to an element that another iteration may access. Different buffers are assumed not to alias."""
-    variable, scope = loop.body.block.args[0], loop.parent_op()
-    assert scope is not None
-    read_by: dict[Operation, Operation] = {r.store: r.load for r in found}
-    written = {access.buffer for access in accesses(loop) if access.is_write}
-    everything = [access for access in accesses(loop) if access.buffer in written]
-    for store in (access for access in everything if access.is_write):
-        for other in (access for access in everything if access.buffer is store.buffer):
-            if other.op is read_by.get(store.op):
-                continue
-            if other is store and (store.op in read_by or not in_loop(store.op, loop)):
-                continue  # The lanes of one store keep their order.
-            if may_conflict(store, other, scope, [(variable, variable)]):
-                fail(
-                    store.op,
-                    f"expected iterations of {name_of(variable)} that do not depend on each other, "
-                    f"found another access to {name_of(store.buffer)} that may conflict with this one",
-                )
-
-
-def in_loop(op: Operation, scope: scf.ForOp) -> bool:
-    """Return whether another loop is between an op and the loop `scope`."""
-    return next((around for around in ancestors(op) if isinstance(around, scf.ForOp)), scope) is not scope
+def _in_one_row(
+    op: memref.LoadOp | memref.StoreOp, loop: scf.ForOp, first: Callable[[SSAValue], SSAValue], out: LaneEmitter
+) -> tuple[SSAValue, Sequence[SSAValue]] | None:
+    """Return the buffer with one dimension, and the index of the first lane, if the lanes of an access are side by side
+    in memory, but in several rows: their indices are quotients and remainders. `first` returns a value in the first
+    lane."""
+    kind = op.memref.type
+    assert isa(kind, MemRefType)
+    shape, place = kind.get_shape(), 0
+    if DYNAMIC_INDEX in shape or not isinstance(kind.layout, NoneAttr) or not takes_whole_bytes(kind.element_type):
+        return None
+    for size, index in zip(shape, op.indices, strict=True):
+        place = place * size + index_of(index)
+    if step_of(place, loop) != 1:
+        return None
+    groups = ArrayAttr([ArrayAttr([IntegerAttr(dimension, i64) for dimension in range(len(shape))])])
+    flat = MemRefType(kind.element_type, [prod(shape)], memory_space=kind.memory_space)
+    start = IndexEmitter(out.add, out.index, first).emit_new(place)
+    return out.add(view_of_buffer(op.memref, groups, flat)).result, [start]

@@ -28,7 +28,7 @@ class _Driver(CSEDriver):
         self._sizes: dict[str, SSAValue] = {}
 
     def _simplify_operation(self, op: Operation) -> None:
-        if isinstance(op, memref.DimOp) and op.result.uses and self._is_known(op):
+        if isinstance(op, memref.DimOp) and op.result.uses and self._share_size(op):
             return
         if not _is_arithmetic(type(op)):
             if op.results or not op.regions:
@@ -40,8 +40,8 @@ class _Driver(CSEDriver):
         else:
             self._known_ops[op] = op
 
-    def _is_known(self, op: memref.DimOp) -> bool:
-        """Replace a size that the function has asked for, by the name that it states for it. Return whether it had."""
+    def _share_size(self, op: memref.DimOp) -> bool:
+        """Replace a size by the first one of the same name, if there is one before. Return whether there is."""
         name = known_size(op.result)
         if not isinstance(name, str):
             return False

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import i64
 
 from relex.dialects.arrays import Array
@@ -42,6 +43,17 @@ def range_length(first: Element, end: Element, step: Element) -> Size:
 def diagonal_mask(rows: Size, columns: Size, k: Operand, compare: Callable[..., Operand]) -> Operand:
     """Compare the number of each column of a matrix with the number of the row plus `k`."""
     return compare(op.expand_dims(numbers_below(columns), 0), op.add(op.expand_dims(numbers_below(rows), 1), k))
+
+
+def windows_along(site: ImportedNode, x: Tensor, axis: int, size: int, step: int) -> Operand:
+    """Return windows along a dimension, whose elements are the last dimension. Refuses windows, or stops at a call with
+    windows, that are larger than the dimension."""
+    length = site.shape(x)[axis]
+    site.expect_at_least(length, size, f"expected windows of at most {length} elements, found {size}")
+    begins = op.multiply(numbers_below((length - size) // step + 1), Known(step))
+    taken = op.take(x, op.add(op.expand_dims(begins, 1), Known(np.arange(size))), axis)
+    order = [d for d in range(site.rank(x) + 1) if d != axis + 1]
+    return op.permute_dims(taken, [*order, axis + 1])
 
 
 def part_at(x: Operand, axis: int, place: int) -> Operand:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from relex.tools.options.arguments import add_common_arguments, parse
@@ -39,8 +39,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run(args: argparse.Namespace) -> None:
-    """Run the tool with parsed arguments."""
+def run(args: argparse.Namespace, begin: Callable[[str], None]) -> None:
+    """Run the tool with parsed arguments. `begin` is told the number of an exercise before it is graded."""
     from relex.tools.learn.exercises import answer_of, exercises, find_exercise
 
     if args.command == "list":
@@ -69,7 +69,11 @@ def run(args: argparse.Namespace) -> None:
         case "answer":
             print(answer_of(exercise), end="")
         case _:
-            _check(exercise.number, Path(args.file or exercise.file), speed=not args.no_speed)
+            file = Path(args.file or exercise.file)
+            if not file.exists():
+                raise ToolError(f"{file} was not found; relex-learn start {exercise.number} writes it")
+            begin(exercise.number)
+            _check(exercise.number, file, speed=not args.no_speed)
 
 
 def _write_notebook(number: str | None, name: str | None) -> None:
@@ -95,8 +99,6 @@ def _check(number: str, file: Path, *, speed: bool) -> None:
     from relex.tools.learn.passes import graded_pass
 
     exercise = find_exercise(number)
-    if not file.exists():
-        raise ToolError(f"{file} was not found; relex-learn start {number} writes it")
     source = read_source(str(file))
     try:
         if number in PASSES:
@@ -117,20 +119,12 @@ def _check(number: str, file: Path, *, speed: bool) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool on its arguments (the process's arguments by default) and return the exit code."""
     args = sys.argv[1:] if args is None else args
-    status = run_tool("relex-learn", lambda: run(parse(args, make_parser())), debug="--debug" in args)
-    if status and _was_graded(args):
-        print(f"not solved yet; relex-learn hint {args[1]} prints a hint", file=sys.stderr)
+    graded: list[str] = []
+    status = run_tool("relex-learn", lambda: run(parse(args, make_parser()), graded.append), debug="--debug" in args)
+    if status:
+        for number in graded:
+            print(f"not solved yet; relex-learn hint {number} prints a hint", file=sys.stderr)
     return status
-
-
-def _was_graded(args: Sequence[str]) -> bool:
-    """Return whether there was a solution, to an exercise that there is."""
-    from relex.tools.learn.exercises import exercises
-
-    if len(args) < 2 or args[0] != "check" or args[1] not in exercises():
-        return False
-    given = [arg for arg in args[2:] if not arg.startswith("-")]
-    return Path(given[0] if given else exercises()[args[1]].file).exists()
 
 
 if __name__ == "__main__":

@@ -45,6 +45,17 @@ def test_rows_of_texts() -> None:
     expect_same("MoE", [texts, scores, *others[1:]], constants=(2, 4), is_open=False, run=interpret, k=2)
 
 
+@pytest.mark.parametrize("is_shared", [0, 1])
+def test_scores_and_experts_that_are_not_finite(is_shared: int) -> None:
+    """A score of NaN leaves its row without experts, and what an expert makes of other rows does not matter."""
+    x, scores, *weights = inputs()
+    scores[0, 1], scores[1, 2], scores[2, 3] = np.nan, np.inf, -np.inf
+    scores[3:, 0] = -9
+    weights[2][0] = np.nan
+    given: dict[str, Any] = {"k": 2, "normalize_routing_weights": is_shared, "run": interpret, "is_open": False}
+    expect_same("MoE", [x, scores, *weights], constants=(2, 3, 4, 5), **given)
+
+
 def test_refusals() -> None:
     model, _ = one_node("MoE", inputs(), activation_type="swiglu", k=1)
     with pytest.raises(CompileError, match=r"expected an activation among gelu, .* and swiglu of pairs, found swiglu"):
@@ -52,3 +63,6 @@ def test_refusals() -> None:
     gates = [*inputs(), normal(EXPERTS, INNER, WIDTH)]
     with pytest.raises(CompileError, match="gates that are separate weights"):
         from_onnx(one_node("MoE", gates)[0])
+    for count in (0, EXPERTS + 1):
+        with pytest.raises(CompileError, match=f"expected 1 to {EXPERTS} experts for a row, found {count}"):
+            from_onnx(one_node("MoE", inputs(), is_open=False, k=count)[0])

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contrib import RNG, expect_same, normal
+from contrib import RNG, expect_same, normal, one_node
 
+from relex.dialects.errors import CompileError
+from relex.dialects.exceptions import ShapeError
+from relex.frontend.onnx import from_onnx
 from relex.reference import interpret
 
 SHORT = RNG.integers(-999, 999, (2, 3, 4)).astype(np.int16)
@@ -74,3 +77,20 @@ def test_tables_that_are_quantized(has_segments: bool) -> None:
     constants = [k for k, x in enumerate(inputs) if x is not None and k not in (0, 1, 7)]
     names = ("y", "index")
     expect_same("QEmbedLayerNormalization", inputs, *names, constants=constants, run=interpret, rtol=1e-3, epsilon=1e-5)
+
+
+def test_windows_that_are_too_large() -> None:
+    model, _ = one_node("UnfoldTensor", [normal(3, 2)], size=3)
+    with pytest.raises(CompileError, match="expected windows of at most 2 elements, found 3"):
+        from_onnx(model)
+    model, feed = one_node("UnfoldTensor", [normal(2, 3)], dim=0, size=3)
+    with pytest.raises(ShapeError, match=r"expected 3 <= i0_n, found i0_n = 2"):
+        interpret(from_onnx(model))["main"](*feed.values())
+    with pytest.raises(CompileError, match="expected a size and a step of 1 or more, found 2 and 0"):
+        from_onnx(one_node("UnfoldTensor", [normal(2, 3)], size=2, step=0)[0])
+
+
+def test_missing_inputs() -> None:
+    model, _ = one_node("QEmbedLayerNormalization", [np.zeros((1, 2), np.int32), None, normal(3, 4)], is_open=False)
+    with pytest.raises(CompileError, match="QEmbedLayerNormalization"):
+        from_onnx(model)

@@ -85,7 +85,8 @@ class MoveInvariantsOut(RewritePattern):
 def _may_move(op: Operation, loop: scf.ForOp | scf.WhileOp) -> bool:
     if not is_side_effect_free(op) or not is_speculatable(op):
         return False
-    return not any(_may_end(inner) or (_limits_sizes(inner) and not has_trips(loop)) for inner in op.walk())
+    may_skip = not has_trips(loop)
+    return not any(_may_end(inner) or (may_skip and _limits_sizes(inner)) for inner in op.walk())
 
 
 def _limits_sizes(op: Operation) -> bool:

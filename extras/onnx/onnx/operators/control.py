@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
-from onnx import helper
 from xdsl.ir import Block
 
 from relex.dialects.sizes import Size
@@ -18,6 +17,7 @@ from relex.frontend.importing.regions import ShapesDifferError, branch, zeros
 from relex.frontend.onnx import Computed, Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.assumptions import BOTH, FIRST
 from relex.frontend.onnx.operators.counting import LoopBody, as_count
+from relex.frontend.onnx.tensors import dtype_of
 from relex.frontend.onnx.values import AnyValue, Empty, Items, Missing, element_type_of, tensors_in
 
 MAX_TRIPS = 10_000
@@ -133,8 +133,8 @@ def _no_rows(node: OnnxNode, initial: Sequence[AnyValue]) -> list[Tensor]:
             raise
         node.builder.restore(before)
     shapes = [[0, *(d.dim_value for d in t.shape.dim)] for t in declared]
-    types = [helper.tensor_dtype_to_np_dtype(t.elem_type) for t in declared]
-    return [node.tensor(zeros(shape, element_type_of(t))) for shape, t in zip(shapes, types, strict=True)]
+    types = [element_type_of(dtype_of(t.elem_type)) for t in declared]
+    return [node.tensor(zeros(shape, t)) for shape, t in zip(shapes, types, strict=True)]
 
 
 def _ends_at_run_time(

@@ -32,15 +32,21 @@ def mixture(
     *gates: Tensor | None,
 ) -> Operand:
     """The sum of what two layers make of each row, by those experts that have the largest scores, times their share.
-    All experts are computed."""
+    All experts are computed, and those without a share, of which NaN is none, are left out."""
     if any(gate is not None for gate in gates) or node.flag("use_sparse_mixer"):
         refuse("gates that are separate weights, and sparse mixers")
+    experts, most = node.shape(first)[0], node.integer("k", 1)
+    message = f"expected 1 to {experts} experts for a row, found {most}"
+    if most < 1:
+        refuse(message)
+    node.expect_at_least(experts, most, message)
     sizes = node.shape(x)
     rows = node.tensor(node.reshape(x, [node.shape(router)[0], sizes[-1]]))
     hidden = _layer(op.expand_dims(rows, 0), first, first_bias)
     y = _layer(_activated(node, node.tensor(hidden)), second, second_bias)
-    shares = op.expand_dims(op.permute_dims(_shares(node, router), [1, 0]), 2)
-    return node.reshape(op.sum(op.multiply(y, shares), [0]), sizes)
+    shares = op.expand_dims(op.permute_dims(_shares(node, router, most), [1, 0]), 2)
+    counted = op.where(op.greater(shares, 0), op.multiply(y, shares), node.like(0.0, x))
+    return node.reshape(op.sum(counted, [0]), sizes)
 
 
 def _layer(x: Operand, weights: Tensor, bias: Tensor | None) -> Operand:
@@ -49,10 +55,10 @@ def _layer(x: Operand, weights: Tensor, bias: Tensor | None) -> Operand:
     return y if bias is None else op.add(y, op.expand_dims(bias, 1))
 
 
-def _shares(node: OnnxNode, router: Tensor) -> Operand:
+def _shares(node: OnnxNode, router: Tensor, most: int) -> Operand:
     """Return the share of each expert in each row: 0 but for those with the largest scores."""
     chances = node.tensor(op.softmax(router, 1))
-    best = op.strided_slice(op.argsort(router, 1, True), [1], [0], [node.integer("k", 1)])
+    best = op.strided_slice(op.argsort(router, 1, True), [1], [0], [most])
     shares = op.gather_elements(chances, best, 1)
     if node.flag("normalize_routing_weights"):
         shares = op.divide(shares, op.sum(shares, [1], True))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 from xdsl.dialects.builtin import f32, i32
 
 from relex.frontend import op
 from relex.frontend.compositions import activations
-from relex.frontend.compositions.indexing import numbers_below
-from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.compositions.indexing import windows_along
+from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.fused_layers import embed_layer_norm
 from relex.frontend.onnx.operators.indexing import gather_nd, pad
 from relex.frontend.onnx.operators.quantization import dequantize, quantized_conv
@@ -61,14 +60,12 @@ def distances(node: OnnxNode, a: Tensor, b: Tensor) -> Operand:
 
 
 @imports("UnfoldTensor", domain=MICROSOFT)
-def windows_along(node: OnnxNode, x: Tensor) -> Operand:
+def unfold(node: OnnxNode, x: Tensor) -> Operand:
     """Windows along a dimension, whose elements are the last dimension."""
-    axis, size, step = node.axis(x, "dim", -1), node.integer("size"), node.integer("step", 1)
-    number = (node.shape(x)[axis] - size) // step + 1
-    begins = op.expand_dims(op.multiply(numbers_below(number), Known(step)), 1)
-    taken = op.take(x, op.add(begins, Known(np.arange(size))), axis)
-    order = [d for d in range(node.rank(x) + 1) if d != axis + 1]
-    return op.permute_dims(taken, [*order, axis + 1])
+    size, step = node.integer("size"), node.integer("step", 1)
+    if min(size, step) < 1:
+        refuse(f"expected a size and a step of 1 or more, found {size} and {step}")
+    return windows_along(node, x, node.axis(x, "dim", -1), size, step)
 
 
 @imports("GatedAdd", domain=MICROSOFT)
@@ -117,25 +114,17 @@ def quantized_conv_of_any_layout(node: OnnxNode, x: Tensor, *others: Tensor) -> 
 
 @imports("QEmbedLayerNormalization", domain=MICROSOFT)
 def quantized_embed_layer_norm(
-    node: OnnxNode,
-    ids: Tensor,
-    segments: Tensor | None,
-    words: Tensor,
-    places: Tensor,
-    kinds: Tensor | None,
-    gamma: Tensor,
-    beta: Tensor,
-    mask: Tensor | None,
-    *scales_and_zeros: Tensor | None,
+    node: OnnxNode, ids: Tensor, segments: Tensor | None, *inputs: Tensor | None
 ) -> list[Operand]:
-    """A normalized sum of rows of quantized tables."""
-    tables = (words, places, kinds, gamma, beta)
-    scales, zeros = scales_and_zeros[:5], scales_and_zeros[5:]
-    found = [
+    """A normalized sum of rows of quantized tables: of words, places and segments; then the factors and addends of the
+    elements, a mask, and the scales and zero points of these tensors."""
+    if len(inputs) != 16:
+        refuse(f"expected 18 inputs, found {2 + len(inputs)}")
+    tables, mask, scales, zeros = inputs[:5], inputs[5], inputs[6:11], inputs[11:]
+    words, places, kinds, gamma, beta = (
         None if x is None or scale is None else node.tensor(dequantize(node, x, scale, zero))
         for x, scale, zero in zip(tables, scales, zeros, strict=True)
-    ]
-    word, place, kind, g, b = found
-    if word is None or place is None or g is None or b is None:
+    )
+    if words is None or places is None or gamma is None or beta is None:
         refuse("expected tables of words and places, and factors, with scales")
-    return embed_layer_norm(node, ids, segments, word, place, kind, g, b, mask)[:2]
+    return embed_layer_norm(node, ids, segments, words, places, kinds, gamma, beta, mask)[:2]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST, numbers_below, part_at, pieces, stacked
+from relex.frontend.compositions.indexing import LAST, numbers_below, part_at, pieces, stacked, windows_along
 from relex.frontend.compositions.reshaping import is_number, without_minus_one
 from relex.frontend.importing.values import sizes_of
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
@@ -208,14 +207,9 @@ def diagonal(node: TorchNode, x: Tensor, offset: int = 0, first: int = 0, second
 
 
 @imports("aten.unfold", "aten.unfold_copy")
-def windows_along(node: TorchNode, x: Tensor, axis: int, size: int, step: int) -> Operand:
+def unfold(node: TorchNode, x: Tensor, axis: int, size: int, step: int) -> Operand:
     """Windows along a dimension, whose elements are the last dimension."""
-    axis = node.dimension(axis, x)
-    number = (node.shape(x)[axis] - size) // step + 1
-    begins = op.multiply(numbers_below(number), Known(step))
-    taken = op.take(x, op.add(op.expand_dims(begins, 1), Known(np.arange(size))), axis)
-    order = [d for d in range(node.rank(x) + 1) if d != axis + 1]
-    return op.permute_dims(taken, [*order, axis + 1])
+    return windows_along(node, x, node.dimension(axis, x), size, step)
 
 
 @imports("aten.pixel_shuffle")
