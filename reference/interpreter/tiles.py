@@ -131,7 +131,8 @@ def _bf16(tile: Array) -> Any:
 
 def _normal(numbers: Any) -> Any:
     """Return zeros of the same sign in place of numbers that are smaller than the least normal one."""
-    return np.where(np.abs(numbers) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), numbers), numbers)
+    found: Any = np.where(np.abs(numbers) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), numbers), numbers)
+    return found
 
 
 TILE_FUNCTIONS = Table[str, Callable[[Array, Array, Array], Array]]("tile functions")
