@@ -445,7 +445,8 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
     }
   }
   location.hash = `step=${data.steps.findIndex((s) => s.name === "legalize-ops")}&tab=changes`;
-  await until(() => document.querySelector("#tabs [aria-current=true]").textContent === "changes" && document.querySelector("#view [data-place] .value"));
+  const shows = (tab) => document.querySelector("#tabs [aria-current=true]").textContent === tab;
+  await until(() => shows("changes") && document.querySelector("#view [data-place] .value"));
   const line = [...document.querySelectorAll("#view [data-place]")].find((d) => Number(d.dataset.place) >= 0);
   line.querySelector(".value").dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
   line.click();
@@ -455,10 +456,11 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
            code: {} };
   for (const tab of ["schedule", "assembly"]) {
     location.hash = `step=${data.steps.findIndex((s) => s.name === "schedule-cpu")}&tab=changes`;
-    const link = () => [...document.querySelectorAll("[data-fn=fused_dense_add] .links a")].find((a) => a.textContent === tab);
-    await until(() => document.querySelector("#tabs [aria-current=true]").textContent === "changes" && link());
+    const links = () => [...document.querySelectorAll("[data-fn=fused_dense_add] .links a")];
+    const link = () => links().find((a) => a.textContent === tab);
+    await until(() => shows("changes") && link());
     link().click();
-    await until(() => document.querySelector("#tabs [aria-current=true]").textContent === tab);
+    await until(() => shows(tab));
     found.code[tab] = document.querySelector("#view").textContent;
   }
   found.hot = document.querySelector(".asm").textContent;
