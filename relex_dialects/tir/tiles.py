@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.dtypes import size_in_bytes, takes_whole_bytes
 from relex.dialects.table import Table
-from relex.dialects.tir.dot4 import Dot4Op
+from relex.dialects.tir.dot4 import Dot2Op, Dot4Op
 from relex.dialects.upstream.hints import isa
 
 TILES = 8
@@ -53,7 +53,7 @@ TILE_PRODUCTS = Table[str, TileProduct]("tile products")
 
 for _name, _repeats in {"tdpbssd": None, "tdpbsud": None, "tdpbusd": Dot4Op, "tdpbuud": None}.items():
     TILE_PRODUCTS.add(TileProduct(f"llvm.x86.{_name}", "x86_64", "amx-int8", i32, _repeats), _name)
-TILE_PRODUCTS.add(TileProduct("llvm.x86.tdpbf16ps", "x86_64", "amx-bf16", f32), "tdpbf16ps")
+TILE_PRODUCTS.add(TileProduct("llvm.x86.tdpbf16ps", "x86_64", "amx-bf16", f32, Dot2Op), "tdpbf16ps")
 
 
 @irdl_op_definition

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 from programs import Array, random_array
 from software_tiles import HOST, TILES, counts, in_software, needs_software_tiles
 from xdsl.dialects.builtin import ModuleOp
@@ -49,7 +50,7 @@ def uses_tiles(module: ModuleOp) -> bool:
 @needs_software_tiles
 @pytest.mark.sampled
 @pytest.mark.parametrize("constant", [True, False], ids=["constant", "argument"])
-@pytest.mark.parametrize("sizes", [(256, 64), (100, 100), (1000, 33), (64, 1024), (80, 16)], ids=str)
+@pytest.mark.parametrize("sizes", [(256, 64), (100, 100), (1000, 33), (64, 1024), (76, 64), (80, 16)], ids=str)
 @pytest.mark.parametrize("rows", ROWS)
 def test_bytes(rows: int, sizes: tuple[int, int], constant: bool):
     w = random_array(RNG, "int8", sizes)
@@ -100,10 +101,74 @@ def test_interpreter(rows: int | str):
     np.testing.assert_array_equal(found, expected(x, w))
 
 
+def floats(rows: int | str, w: Array, *, constant: bool, dtype: str = "bfloat16") -> ModuleOp:
+    """A dense layer of bf16 or f32, and a function of its results."""
+    builder = BlockBuilder()
+    x, weight = Var("x", (rows, w.shape[1]), dtype), Var("w", w.shape, dtype)
+    with builder.function("main", [x] if constant else [x, weight]):
+        builder.emit_func_output(builder.emit(op.relu(op.dense(x, const(w) if constant else weight))))
+    return builder.get()
+
+
+def check_floats(found: Array, x: Array, w: Array):
+    """The sums of exact products are rounded in f32, in any order, and then to the type of the results."""
+    a, b = (np.asarray(array.astype(bfloat16), np.float64) for array in (x, w))
+    exact, size = np.maximum(a @ b.T, 0), abs(a) @ abs(b).T
+    rounding = 2.0**-8 * exact if found.dtype != np.float32 else 0
+    assert (abs(found.astype(np.float64) - exact) <= (a.shape[1] + 2) * 2.0**-24 * size + rounding).all()
+
+
+@needs_software_tiles
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", ["precision", "constant", "argument"])
+@pytest.mark.parametrize("sizes", [(64, 256), (100, 100), (33, 1001)], ids=str)
+@pytest.mark.parametrize("rows", [*ROWS, "n"])
+def test_pairs(rows: int | str, sizes: tuple[int, int], kind: str):
+    """Products of bf16, of operands that are rounded to it or have this type."""
+    dtype = "float32" if kind == "precision" else "bfloat16"
+    w = RNG.standard_normal(sizes).astype(np.float32 if kind == "precision" else bfloat16)
+    module = floats(rows, w, constant=kind != "argument", dtype=dtype)
+    before = counts()
+    main = in_software(module, "bf16" if kind == "precision" else "f32")["main"]
+    for count in (1, 16, 37, 100) if isinstance(rows, str) else (rows,):
+        x = RNG.standard_normal((count, sizes[1])).astype(w.dtype)
+        check_floats(main(*([x, w] if kind == "argument" else [x])), x, w)
+    products = counts()[2] - before[2]
+    assert (products > 0) == (isinstance(rows, str) or rows >= 15), products
+
+
+def test_pairs_mean_the_same_to_the_interpreter():
+    w, x = (RNG.standard_normal(size).astype(bfloat16) for size in ((40, 200), (33, 200)))
+    module = floats(33, w, constant=False)
+    assert uses_tiles(module)
+    check_floats(interpret(with_tiles(module))["main"](x, w), x, w)
+
+
+def test_strict_products_stay():
+    module = floats(33, RNG.standard_normal((40, 200)).astype(bfloat16), constant=True)
+    set_target(module, TILES)
+    lowered = RelexPipelinePass("core", strict=True)(module)
+    assert not any(isinstance(o, MultiplyTilesOp) for o in lowered.walk())
+
+
+@needs_software_tiles
+def test_batches():
+    """Each of a batch of products has a matrix of columns."""
+    builder = BlockBuilder()
+    x, y = Var("x", (3, 20, 128), "bfloat16"), Var("y", (3, 128, 40), "bfloat16")
+    with builder.function("main", [x, y]):
+        builder.emit_func_output(builder.emit(op.matmul(x, y)))
+    a, b = (RNG.standard_normal(v.shape).astype(bfloat16) for v in (x, y))
+    before, found = counts()[2], in_software(builder.get())["main"](a, b)
+    assert counts()[2] > before
+    wide = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(found.astype(np.float64), wide, rtol=2.0**-8, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     "shapes",
-    [((3, 256), 64), ((64, 256), 8), ((64, 8), 64), ((16, 64), 16), ((64, 76), 64)],
-    ids=["rows", "columns", "terms", "steps", "words that do not fill tiles"],
+    [((3, 256), 64), ((64, 256), 8), ((64, 8), 64), ((16, 64), 16)],
+    ids=["rows", "columns", "terms", "steps"],
 )
 def test_small_products_stay(shapes: tuple[tuple[int, int], int]):
     (rows, terms), columns = shapes

@@ -1321,6 +1321,14 @@ func.func @look_up_plane(%a: vector<2x8xi8>) {
 
 // -----
 
+func.func @pairs_of_other_length(%u: vector<4xi32>) {
+  %0 = tir.dot2 %u, %u : vector<4xi32> -> vector<8xf32>
+//     ^ error: 'tir.dot2' op expected a result of vector<4xf32>, found vector<8xf32>
+  func.return
+}
+
+// -----
+
 func.func @odd_shapes() {
   tir.configure_tiles [16, 64, 3]
 //^ error: 'tir.configure_tiles' op expected two numbers for each of 8 tiles at most, found 3
