@@ -24,6 +24,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.function_arguments import LEAST_ATTR, NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
 from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import never_negative
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.names import Names
 from relex.dialects.op_edits import before_end
 from relex.dialects.symbols import lookup
@@ -265,7 +267,11 @@ def _serial_loops(loop: scf.ParallelOp, entry: Block, builder: Builder) -> None:
 def _divided(part: Range, size: SSAValue, builder: Builder) -> Range:
     """The iterations of a dimension that have part of a range; each has `size` of it."""
     first, last = part
-    return builder.insert(arith.DivSIOp(first, size)).result, builder.insert(arith.CeilDivSIOp(last, size)).result
+    # Numbers of iterations are never negative: it takes fewer instructions to add up to `size - 1` than to round up.
+    known, start = constant_value(size), builder.insert(arith.DivSIOp(first, size)).result
+    most = _constant(known - 1, builder) if known else builder.insert(arith.SubiOp(size, _constant(1, builder))).result
+    end = builder.insert(arith.AddiOp(last, most)).result
+    return start, builder.insert(arith.DivSIOp(end, size)).result
 
 
 def _inside(part: Range, number: SSAValue, size: SSAValue, builder: Builder) -> Range:
@@ -277,8 +283,7 @@ def _inside(part: Range, number: SSAValue, size: SSAValue, builder: Builder) -> 
 
 
 def _at_least(least: int, length: SSAValue, builder: Builder) -> SSAValue:
-    known = constant_value(length)
-    if known is not None and known >= least:
+    if never_negative(index_of(length) - least):
         return length
     return builder.insert(arith.MaxSIOp(length, _constant(least, builder))).result
 
