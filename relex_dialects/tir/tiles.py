@@ -16,7 +16,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, traits_def, var_operand_def
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.dtypes import size_in_bytes, takes_whole_bytes
@@ -56,8 +57,14 @@ for _name, _repeats in {"tdpbssd": None, "tdpbsud": None, "tdpbusd": Dot4Op, "td
 TILE_PRODUCTS.add(TileProduct("llvm.x86.tdpbf16ps", "x86_64", "amx-bf16", f32, Dot2Op), "tdpbf16ps")
 
 
+class StateOp(IRDLOperation):
+    """An op that reads or writes tiles, which later ones use: they keep their order."""
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+
 @irdl_op_definition
-class ConfigureTilesOp(IRDLOperation):
+class ConfigureTilesOp(StateOp):
     """
     Sets the shapes of the tiles, each a number of rows and a number of bytes of a row, and fills them with zeros. The
     shapes are in a row; tiles without a shape are not used.
@@ -94,7 +101,7 @@ class ConfigureTilesOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ReleaseTilesOp(IRDLOperation):
+class ReleaseTilesOp(StateOp):
     """
     Ends the use of tiles until they are configured again: the processor no longer keeps their contents.
 
@@ -108,7 +115,7 @@ class ReleaseTilesOp(IRDLOperation):
     assembly_format = "attr-dict"
 
 
-class TileOp(IRDLOperation):
+class TileOp(StateOp):
     """An op on a tile, given by its number."""
 
     tile = prop_def(IntegerAttr.constr(i64))
