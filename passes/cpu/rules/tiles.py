@@ -371,6 +371,8 @@ def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loo
         return  # It consumes a single result.
     *rows, columns = inside
     lanes = tile.columns if looks_up_bytes(schedule.block_op(block)) else tile.lanes
-    vectors, lane = schedule.split(columns, [None, lanes])
-    unroll_in_tile(schedule, block, [*rows, vectors], nest.block)
-    schedule.vectorize(lane)
+    if schedule.loop_op(columns).extent != lanes:
+        vectors, columns = schedule.split(columns, [None, lanes])
+        rows.append(vectors)
+    unroll_in_tile(schedule, block, rows, nest.block)
+    schedule.vectorize(columns)
