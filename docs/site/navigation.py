@@ -55,6 +55,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     ),
     "How-to: extend the compiler": (
         "docs/writing-a-pass.md",
+        "docs/operators-to-loops.md",
         "docs/loop-passes.md",
         "docs/analyses.md",
         "docs/pdl.md",

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import RangeError, fail, name_of
@@ -28,7 +28,6 @@ from relex.dialects.sizes.attributes import (
 from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, Size, Sizes
 from relex.dialects.sizes.expressions import sources as sources_of
 from relex.dialects.sizes.late import LateCheck, LateSize, LateSizes, data_name, is_data_name
-from relex.dialects.sizes.limits import bytes_of
 from relex.dialects.sizes.requirements import Requirement, Solver
 from relex.dialects.table import Table
 
@@ -70,7 +69,7 @@ class SizeAnalysis:
         """What is known around these."""
         self._solver = Solver()
         self._solver.require(Requirement(DYNAMIC_ONE, "==", 1))
-        self._own_memory: Size = 0
+        self._own_memory: list[tuple[Attribute, Sizes]] = []
         self._memory_of_callees: dict[Size, None] = {0: None}
         self._op = function
         self.unchecked: list[Operation] = []
@@ -148,8 +147,8 @@ class SizeAnalysis:
         lhs, rhs = requirement.lhs, requirement.rhs
         if requirement.meaning in self._facts or Requirement(lhs, "==", rhs).meaning in self._facts:
             return True
-        limits = [f for f in self._facts.values() if f.relation == "<=" and f.lhs == lhs]
-        return requirement.relation == "<=" and any(Requirement(f.rhs, "<=", rhs).holds for f in limits)
+        limits = [f for f in self._facts.values() if f.relation == "<="]
+        return requirement.relation == "<=" and any(Requirement(f.rhs - f.lhs, "<=", rhs - lhs).holds for f in limits)
 
     def _solved(self, requirement: Requirement) -> tuple[Size, Literal["==", "<="], Size]:
         lhs, rhs = self._solver.solved([requirement.lhs, requirement.rhs])
@@ -181,8 +180,7 @@ class SizeAnalysis:
     def branch(self, block: Block, *, is_loop: bool = False) -> Generator[None]:
         """Infer sizes in a branch, or in a loop that may have no trips. What it requires is checked, and known, only
         where it runs; but sizes that have to be equal in a loop are so in every run. And no size of a branch may ever
-        be negative, or exceed an index: memory is planned for all branches. Loop functions have nothing that could
-        check it."""
+        exceed an index: memory is planned for all branches. Loop functions have nothing that could check it."""
         if not self._allows_late:
             yield
             return
@@ -194,8 +192,7 @@ class SizeAnalysis:
         self._branch, self._solver, self._facts = around.branch, around.solver, facts
         always = [requirement for requirement in inside.left if _is_limit(requirement)]
         for value in [value for value in self._values if value not in before]:
-            self._values[value] = sizes = inside.solved(self._values[value])
-            always += [Requirement(0, "<=", size) for size in sizes if value.type != IndexType()]
+            self._values[value] = inside.solved(self._values[value])
         for requirement in always:
             if not self.is_late(requirement.lhs, requirement.rhs):
                 around.solver.require(requirement)
@@ -341,7 +338,7 @@ class SizeAnalysis:
 
     def allocate(self, value: SSAValue) -> None:
         """Add the bytes of a value to the memory that the function needs."""
-        self._own_memory += bytes_of(value.type, self.sizes(value))
+        self._own_memory.append((value.type, self.sizes(value)))
 
     def visit(self, block: Block) -> None:
         """Apply the rules to the ops of a block, and to those nested in ops without a rule."""

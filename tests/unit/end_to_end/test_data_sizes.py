@@ -124,6 +124,34 @@ def test_stated_sizes() -> None:
             function(np.ones(3, np.float32), np.ones(5, np.float32))
 
 
+FROM_NUMBERS = """
+func.func @main(%n: i64) -> (tensor<?xi64>, i64) {
+  %zero = relex.constant dense<0> : tensor<i64>
+  %one = relex.constant dense<1> : tensor<i64>
+  %end = tensor.from_elements %n : tensor<i64>
+  %r = relex.arange %zero, %end, %one : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+  func.return %r, %n : tensor<?xi64>, i64
+}
+func.func @places() -> tensor<?x1xi64> {
+  %x = relex.constant dense<[1, 0, 2]> : tensor<3xi64>
+  %r = relex.nonzero %x : (tensor<3xi64>) -> tensor<?x1xi64>
+  func.return %r : tensor<?x1xi64>
+}
+"""
+
+
+def test_functions_of_numbers_alone_return_tensors(tmp_path: Path) -> None:
+    compiled = build(FROM_NUMBERS)
+    compiled.save(tmp_path / "numbers.relex")
+    levels = [interpret(compiled.ir(level)) for level in ("graph", "loops", "core")]
+    for functions in (compiled, relex.load(tmp_path / "numbers.relex"), interpret(FROM_NUMBERS), *levels):
+        for n in (0, 1, 17):
+            found, same = functions["main"](n)
+            np.testing.assert_array_equal(found, np.arange(n))
+            assert same == n
+        np.testing.assert_array_equal(functions["places"](), [[0], [2]])
+
+
 def test_hand_written_fill() -> None:
     functions = at_every_level("""
     func.func @main(%n: tensor<i64>, %x: tensor<f32>) -> tensor<?xf32> {

@@ -24,7 +24,7 @@ def _bits(node: OnnxNode) -> int:
     return bits
 
 
-def _unpacked(node: OnnxNode, x: Operand, bits: int) -> Operand:
+def unpacked(node: OnnxNode, x: Operand, bits: int) -> Operand:
     """Return the numbers in bytes, along the last dimension: the lowest bits come first."""
     wide = op.astype(x, i32)
     if bits == 8:
@@ -51,7 +51,7 @@ def _zeros(node: OnnxNode, zeros: Tensor | None, bits: int, default: int, shape:
         return op.astype(zeros, i32)
     count = node.closed(shape[-1], "blocks of dynamic number: {}")
     rows = node.reshape(zeros, [*shape[:-1], -(-count * bits // 8)])
-    return _first(node, _unpacked(node, rows, bits), -1, count)
+    return _first(node, unpacked(node, rows, bits), -1, count)
 
 
 def _floats(node: OnnxNode, x: Operand, zeros: Operand, scales: Operand) -> Operand:
@@ -108,7 +108,7 @@ def matmul_of_few_bits(
         return packed if bias is None else op.add(packed, bias)
     rows, width = node.integer("N"), node.integer("K")
     blocks = -(-width // block)
-    numbers = _unpacked(node, node.reshape(weights, [rows, blocks, block * bits // 8]), bits)
+    numbers = unpacked(node, node.reshape(weights, [rows, blocks, block * bits // 8]), bits)
     offsets = _zeros(node, zeros, bits, 2 ** (bits - 1), [rows, blocks])
     columns = _first(node, node.reshape(numbers, [rows, blocks * block]), 1, width)
     of_block = node.constant(np.arange(width) // block) if order is None else op.astype(order, i64)
@@ -135,7 +135,7 @@ def gather_of_few_bits(
         refuse("bytes of several numbers that are not along the last dimension", "quantize_axis")
     expect_in_range(node, indices, node.shape(x)[along], from_end=True)
     places = op.astype(from_front(node, indices, node.shape(x)[along]), i64)
-    numbers = _unpacked(node, x, bits) if is_packed else op.astype(x, i32)
+    numbers = unpacked(node, x, bits) if is_packed else op.astype(x, i32)
     default = 2 ** (bits - 1) if is_packed else 0
     offsets = _zeros(node, zeros, bits, default, node.shape(scales))
     size = node.closed(node.shape(numbers)[axis], "blocks along a dynamic dimension: {}")

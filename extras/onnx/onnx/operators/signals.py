@@ -8,7 +8,7 @@ import numpy as np
 
 from relex.frontend import op
 from relex.frontend.compositions.fourier import fourier, hermitian
-from relex.frontend.compositions.indexing import part_at, stacked
+from relex.frontend.compositions.indexing import part_at, stacked, windows_along
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.shapes import MOST
 from relex.frontend.onnx.tensors import dtype_of
@@ -104,12 +104,12 @@ def short_time(
         size = node.static_shape(window)[0]
     else:
         refuse("expected a window or its length, found neither")
-    frames = (node.closed(node.shape(x)[1], "a signal of dynamic length") - size) // hop + 1
-    places = np.arange(frames)[:, None] * hop + np.arange(size)
-    real, imaginary = _parts(node, op.permute_dims(x, [0, 2, 1]), 3)
+    # A signal of real numbers may come without a dimension for their parts.
+    is_real = node.rank(x) == 2
+    real, imaginary = (x, None) if is_real else _parts(node, op.permute_dims(x, [0, 2, 1]), 3)
 
     def framed(part: Operand) -> Operand:
-        taken = op.take(part, Known(places.astype(np.int64)), 1)
+        taken = windows_along(node, node.tensor(part), 1, size, hop)
         return taken if window is None else op.multiply(taken, window)
 
     onesided = bool(node.integer("onesided", 1))
