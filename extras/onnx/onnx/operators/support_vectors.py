@@ -86,7 +86,7 @@ def support_vector_classifier(node: OnnxNode, x: Tensor) -> list[Operand]:
 
 
 def _weights(node: OnnxNode, counts: Sequence[int]) -> Array:
-    """Return what the likeness of each stored row counts in each pair: in that of its class and of another one."""
+    """Return what the likeness of each stored row counts in each pair: in those pairs that its class is in."""
     coefficients = _stored(node, "coefficients", len(counts) - 1).array
     of_row = np.repeat(np.arange(len(counts)), counts)
     if coefficients.shape[1] != len(of_row):
@@ -124,7 +124,7 @@ def _scores(node: OnnxNode, scores: Tensor, pairs: Array, number: int) -> Operan
 
 def _coupled(node: OnnxNode, chances: Operand, pairs: Array, number: int) -> Operand:
     """
-    Return the probabilities of classes, given that of the first one of each pair. They minimize
+    Return the probabilities of classes, given what each has against another one. They minimize
     `sum((chance(j, i) * p[i] - chance(i, j) * p[j]) ** 2)`, by the method of Wu, Lin and Weng, one class after another
     until no condition of a minimum is missed by more than 0.005 divided by the number of classes.
     """
