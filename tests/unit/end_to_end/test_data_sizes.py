@@ -284,6 +284,30 @@ def test_numbers_of_the_program_that_are_no_sizes() -> None:
                 function(x, np.array(wrong), np.array([1]))
 
 
+MOST = """
+func.func @main(%n: tensor<2xi64>, %x: tensor<f32>) -> tensor<f32> {
+  %s = relex.as_sizes %n : (tensor<2xi64>) -> tensor<0x?x?xi1>
+  %t = relex.broadcast_to %x like(%s) shape = [-1, -1] sizes = ["like0_d1", "like0_d2"]
+      : (tensor<f32>, tensor<0x?x?xi1>) -> tensor<?x?xf32>
+  %u = relex.cumsum %t axis = 0 : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %m = relex.max %u : (tensor<?x?xf32>) -> tensor<f32>
+  func.return %m : tensor<f32>
+}
+"""
+
+
+def test_the_limit_of_a_product_is_checked_before_other_requirements() -> None:
+    """A product that has wrapped around to 0 is not what a maximum of no elements is."""
+    main, one = build(MOST)["main"], np.ones((), np.float32)
+    assert main(np.array([3, 2]), one) == 3
+    with pytest.raises(
+        ShapeError, match=r"'relex.broadcast_to' expected s_d0 \* s_d1 <= \d+, found 9223372036854775807"
+    ):
+        main(np.array([2**40, 2**40]), one)
+    with pytest.raises(ShapeError, match=r"'relex.max' expected 1 <= s_d0 \* s_d1, found 0"):
+        main(np.array([0, 3]), one)
+
+
 OUTER = """
 func.func @main(%n: tensor<i64>, %m: tensor<i64>) -> tensor<?x?xf32> {
   %0 = tensor.extract %n[] : tensor<i64>
