@@ -124,6 +124,23 @@ def test_stated_sizes() -> None:
             function(np.ones(3, np.float32), np.ones(5, np.float32))
 
 
+REPEATED = """
+func.func @main(%x: tensor<?xf32>, %n: tensor<?xi64>) -> tensor<?xf32> {
+  %r = relex.repeat %x, %n : (tensor<?xf32>, tensor<?xi64>) -> tensor<?xf32>
+  func.return %r : tensor<?xf32>
+}
+"""
+
+
+def test_counts_whose_sum_is_no_size() -> None:
+    """In 64 bits, the first sum is 2, and the second one 0."""
+    for function in at_every_level(REPEATED):
+        np.testing.assert_array_equal(function(np.arange(3, dtype=np.float32), np.array([2, 0, 1])), [0, 0, 2])
+        for counts in ([2**63 - 1, 2**63 - 1, 4], [2**62] * 4, [-1, 3], [2**57, 2**57]):
+            with pytest.raises(RelexError, match=r"'relex.repeat'.* expected .*(size|counts)"):
+                function(np.ones(len(counts), np.float32), np.array(counts))
+
+
 FROM_NUMBERS = """
 func.func @main(%n: i64) -> (tensor<?xi64>, i64) {
   %zero = relex.constant dense<0> : tensor<i64>
