@@ -559,7 +559,7 @@ def matmul_packed(lhs: Operand, rhs: Operand) -> Call:
 def matmul_pairs(lhs: Operand, rhs: Operand) -> Call:
     """
     The matrix product, as `relex.matmul`, of numbers of bf16, packed in pairs along the dimension that is summed. It is
-    added up in f32.
+    added up in f32. Numbers below 2**-126 may count as zeros.
     """
 
 def max(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:

@@ -40,7 +40,7 @@ from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, o
 from relex.lowering.support.parallel_loops import all_loops_around, joined_with, runs_in_parallel
 from relex.lowering.support.prefetches import LOCALITY, prefetched
 from relex.lowering.support.result_buffers import ALIGNMENT
-from relex.lowering.support.tiles import TilesOf, emit_tiles
+from relex.lowering.support.tile_emission import TilesOf, emit_tiles
 from relex.lowering.support.unrolling import loop_attributes
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass

@@ -127,12 +127,12 @@ def interpret_dot2(op: Dot2Op) -> Binary:
 
     def run(a: Any, b: Any) -> Any:
         with np.errstate(all="ignore"):
-            return _bf16(a, 1) * _bf16(b, 1) + _bf16(a, 0) * _bf16(b, 0)
+            return bf16_in(a, 1) * bf16_in(b, 1) + bf16_in(a, 0) * bf16_in(b, 0)
 
     return run
 
 
-def _bf16(words: Any, number: int) -> Any:
+def bf16_in(words: Any, number: int) -> Any:
     """Return the numbers in the low or the high bits of words."""
     bits = np.left_shift(np.right_shift(words, np.int32(16 * number)), np.int32(16))
     return np.asarray(bits).view(np.float32)[()]

@@ -125,7 +125,7 @@ class MatmulPackedOp(PackedProduct, MatrixProduct):
 class MatmulPairsOp(MatrixProduct):
     """
     The matrix product, as `relex.matmul`, of numbers of bf16, packed in pairs along the dimension that is summed. It is
-    added up in f32.
+    added up in f32. Numbers below 2**-126 may count as zeros.
 
     ```mlir
     %c = relex.matmul_pairs %a, %b : (tensor<3x16xi32>, tensor<16x5xi32>) -> tensor<3x5xf32>

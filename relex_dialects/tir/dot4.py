@@ -52,7 +52,8 @@ class Dot4Op(IRDLOperation):
 class Dot2Op(IRDLOperation):
     """
     The sum of the products of two numbers of bf16 with two others, each pair in an `i32`, as an `f32`. The products are
-    exact, and their sum is rounded. On vectors it is elementwise.
+    exact, and their sum is rounded, unless they are fused into what is added to it. Numbers below 2**-126, before and
+    after that, may count as zeros. On vectors it is elementwise.
 
     ```mlir
     %d = tir.dot2 %a, %b : i32 -> f32

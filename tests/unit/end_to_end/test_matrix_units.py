@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from ml_dtypes import bfloat16
@@ -9,6 +11,7 @@ from programs import Array, random_array
 from software_tiles import HOST, TILES, counts, in_software, needs_software_tiles
 from xdsl.dialects.builtin import ModuleOp
 
+from relex.dialects.target.machine import Target
 from relex.dialects.target.target_attribute import set_target
 from relex.dialects.tir import MultiplyTilesOp
 from relex.frontend import BlockBuilder, Var, const, op
@@ -18,6 +21,7 @@ from relex.runtime import build
 
 RNG = np.random.default_rng(0)
 ROWS = (1, 3, 15, 16, 17, 33, 100, 1000)
+WITHOUT = Target(HOST.triple, HOST.cpu, f"{HOST.features},-amx-tile,-amx-int8,-amx-bf16")
 has_unit = pytest.mark.skipif("amx-int8" not in HOST.enabled, reason="needs AMX, and the system's permission")
 
 
@@ -149,6 +153,33 @@ def test_strict_products_stay():
     set_target(module, TILES)
     lowered = RelexPipelinePass("core", strict=True)(module)
     assert not any(isinstance(o, MultiplyTilesOp) for o in lowered.walk())
+
+
+@needs_software_tiles
+@pytest.mark.sampled
+@pytest.mark.parametrize("images", [2, "n"])
+@pytest.mark.parametrize(("size", "strides"), [((14, 14), [1, 1]), ((28, 20), [1, 1]), ((17, 33), [2, 1])], ids=str)
+def test_convolutions(size: tuple[int, int], strides: list[int], images: int | str):
+    """Convolutions of quantized networks, from the second one on, whose data has blocks of channels."""
+    kinds = [(32, 64, 3), (64, 64, 3), (64, 96, 1)]
+    weights = [random_array(RNG, "int8", (outputs, inputs, side, side)) for inputs, outputs, side in kinds]
+    x = random_array(RNG, "uint8", (2, 32, *size))
+    y, builder = Var("x", (images, *x.shape[1:]), "uint8"), BlockBuilder()
+    with builder.function("main", [y]):
+        value: Any = y
+        for w in weights:
+            whole = op.subtract(op.astype(value, "int32"), const(np.int32(3)))
+            data = op.multiply(op.astype(whole, "float32"), const(np.float32(0.5)))
+            factor = op.multiply(op.astype(const(w), "float32"), const(np.float32(2.0**-11)))
+            sums = op.conv2d(data, factor, strides=strides if w.shape[2] > 1 else [1, 1], padding=[w.shape[2] // 2] * 4)
+            digits = op.astype(op.clip(op.round(op.divide(sums, const(np.float32(0.5)))), -(2.0**24), 2.0**24), "int32")
+            value = op.astype(op.clip(op.add(digits, const(np.int32(3))), 0, 255), "uint8")
+        builder.emit_func_output(builder.emit(value))
+    module = builder.get()
+    before, found = counts()[2], in_software(module)["main"](x)
+    assert counts()[2] > before
+    np.testing.assert_array_equal(found, build(module, target=WITHOUT)["main"](x))
+    assert len(np.unique(found)) > 20
 
 
 @needs_software_tiles
