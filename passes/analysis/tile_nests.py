@@ -8,7 +8,7 @@ from functools import cached_property
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, StringAttr, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.errors import PassError, fail, name_of
 from relex.dialects.fast_math import may_reassociate
@@ -161,21 +161,23 @@ class TileNest:
 
 def _sum_of_products(block: BlockOp, by: str, product: TileProduct) -> tuple[Access, Sequence[Access]]:
     """Return what a block adds to, and both factors of what it adds; fail if it does anything else."""
-    found = {access.op: access for access in block_accesses(block)}
-    totals = [access for access in found.values() if access.is_write]
-    adds = totals[0].op.operands[0].owner if len(totals) == 1 and len(found) == 4 else None
+    accesses = block_accesses(block)
+    writes = [access for access in accesses if access.is_write]
+    reads: dict[SSAValue, Access] = {access.op.results[0]: access for access in accesses if not access.is_write}
+    adds = writes[0].op.operands[0].owner if len(writes) == 1 and len(reads) == 3 else None
     if not isinstance(adds, arith.AddiOp | arith.AddfOp):
         fail(block, f"expected {name_of_block(block)} to add to one element, and to read two others")
     if isinstance(adds, arith.AddfOp) and not may_reassociate(adds):
         fail(adds, "expected terms that may be added up in any order (reassoc)")
-    factors = [value.owner for value in adds.operands if type(value.owner) is product.repeats]
-    olds = [found[value.owner] for value in adds.operands if value.owner in found]
-    if len(factors) != 1 or not all(value.owner in found for value in factors[0].operands):
+    owners = [value.owner for value in adds.operands]
+    factors = [op for op in owners if isinstance(op, Operation) and type(op) is product.repeats]
+    if len(factors) != 1 or not all(value in reads for value in factors[0].operands):
         op = product.repeats.name if product.repeats is not None else "op that loops have"
         fail(block, f"expected one '{op}' of two words in the sum, for {by}")
-    if [(old.buffer, old.element) for old in olds] != [(total.buffer, total.element) for total in totals]:
+    olds = [reads[value] for value in adds.operands if value in reads]
+    if [(old.buffer, old.element) for old in olds] != [(writes[0].buffer, writes[0].element)]:
         fail(block, f"expected {name_of_block(block)} to read the element that it adds to")
-    return totals[0], [found[value.owner] for value in factors[0].operands]
+    return writes[0], [reads[value] for value in factors[0].operands]
 
 
 def _check_apart(access: Access, loop: ForOp) -> None:

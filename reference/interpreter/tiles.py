@@ -19,6 +19,7 @@ from relex.reference.interpreter.math import fma
 from relex.reference.interpreter.memory import Buffer, check_bounds
 from relex.reference.interpreter.memref import stop_read_only
 from relex.reference.interpreter.program import STEPS, Preparation, Run
+from relex.reference.interpreter.scalars import choose
 
 
 class _Registers(local):
@@ -131,8 +132,8 @@ def _bf16(tile: Array) -> Any:
 
 def _normal(numbers: Any) -> Any:
     """Return zeros of the same sign in place of numbers that are smaller than the least normal one."""
-    found: Any = np.where(np.abs(numbers) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), numbers), numbers)
-    return found
+    zeros = np.copysign(np.zeros_like(numbers), numbers)
+    return choose(np.abs(numbers) < np.finfo(np.float32).tiny, zeros, numbers)
 
 
 TILE_FUNCTIONS = Table[str, Callable[[Array, Array, Array], Array]]("tile functions")

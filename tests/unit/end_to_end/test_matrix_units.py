@@ -186,10 +186,11 @@ def test_convolutions(size: tuple[int, int], strides: list[int], images: int | s
 def test_batches():
     """Each of a batch of products has a matrix of columns."""
     builder = BlockBuilder()
-    x, y = Var("x", (3, 20, 128), "bfloat16"), Var("y", (3, 128, 40), "bfloat16")
+    sizes = (3, 20, 128), (3, 128, 40)
+    x, y = (Var(name, size, "bfloat16") for name, size in zip("xy", sizes, strict=True))
     with builder.function("main", [x, y]):
         builder.emit_func_output(builder.emit(op.matmul(x, y)))
-    a, b = (RNG.standard_normal(v.shape).astype(bfloat16) for v in (x, y))
+    a, b = (RNG.standard_normal(size).astype(bfloat16) for size in sizes)
     before, found = counts()[2], in_software(builder.get())["main"](a, b)
     assert counts()[2] > before
     wide = a.astype(np.float64) @ b.astype(np.float64)
