@@ -70,5 +70,5 @@ def build_object(
 
 
 def _is_on_numbers(signature: Signature) -> bool:
-    """Return whether a function takes and returns numbers alone."""
-    return all(spec.is_scalar for spec in (*signature.inputs, *signature.outputs))
+    """Return whether a function takes and returns numbers alone, besides results whose memory it asks for."""
+    return all(spec.is_scalar for spec in signature.framed)
