@@ -20,7 +20,7 @@ from dialect_pages import dialect_pages
 from html_check import mistakes
 from in_page import add_pyodide
 from links import broken, relinked, resolved
-from navigation import HOME, NAVIGATION, NOTEBOOKS, about, written_pages
+from navigation import HOME, NAVIGATION, NOTEBOOKS, TASKS, about, written_pages
 from notebooks import make_notebook, name_of
 from pictures import drawn
 from reference_pages import write_reference
@@ -93,10 +93,15 @@ def source_page(path: str) -> str:
 def contents() -> str:
     """Return the table of contents, as the home page has it."""
     parts = [
-        "\n".join(["```{toctree}", ":hidden:", f":caption: {title}", "", *(f"/{page}" for page in pages), "```"])
+        "\n".join(["```{toctree}", ":hidden:", f":caption: {title}", "", *map(entry, pages), "```"])
         for title, pages in NAVIGATION.items()
     ]
     return "\n" + "\n\n".join(parts) + "\n"
+
+
+def entry(page: str) -> str:
+    """Return the line of a page in a table of contents."""
+    return f"{TASKS[page]} </{page}>" if page in TASKS else f"/{page}"
 
 
 def _write(file: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DenseIntOrFPElementsAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.builtin import SymbolRefAttr as Symbol
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir import Operation, Region
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
@@ -74,7 +74,7 @@ class SplitKernelsPass(RelexPass):
             key, known = function.attributes.pop(KEY_ATTR, None), CompiledAs.of(function)
             if known is None:
                 _erase_dead(part)
-            kernel = known or _compiled_as(part, key)
+            kernel = known or _compiled_as(part)
             for call_op in calls[name]:
                 _redirect(call_op, kernel)
             if kernel.symbol in declared:
@@ -129,13 +129,11 @@ def _erase_dead(part: Part) -> None:
             Rewriter.erase_op(op)
 
 
-def _compiled_as(part: Part, key: Attribute | None) -> CompiledAs:
-    """Return the symbol of a kernel, and the arguments that it uses. The key of its code is a digest already."""
+def _compiled_as(part: Part) -> CompiledAs:
+    """Return the symbol of a kernel, and the arguments that it uses."""
     function, *_ = part.values()
-    digest = key.data if isinstance(key, StringAttr) else fingerprint(part.values(), local_names(part))
-    return CompiledAs(
-        f"{PREFIX}{digest[:16]}", tuple(i for i, value in enumerate(function.regions[0].blocks[0].args) if value.uses)
-    )
+    symbol = f"{PREFIX}{fingerprint(part.values(), local_names(part))[:16]}"
+    return CompiledAs(symbol, tuple(i for i, value in enumerate(function.regions[0].blocks[0].args) if value.uses))
 
 
 def _as_module(part: Part, kernel: CompiledAs, own: set[str]) -> ModuleOp:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
@@ -21,15 +21,13 @@ from relex.dialects.index.expr import constant_of, name_of_size, named, names_in
 from relex.dialects.index.text import parse_index
 from relex.dialects.index.values import substitute
 from relex.dialects.names import Names, identifier
-from relex.dialects.sizes.attributes import (
-    FunctionSizes,
-    sizes_in_type,
-)
+from relex.dialects.sizes.attributes import FunctionSizes, sizes_in_type
 from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, Size, Sizes
 from relex.dialects.sizes.expressions import sources as sources_of
 from relex.dialects.sizes.late import LateCheck, LateSize, LateSizes, data_name, is_data_name
 from relex.dialects.sizes.requirements import Requirement, Solver
 from relex.dialects.table import Table
+from relex.dialects.upstream.hints import isa
 
 SIZES = Table[type[Operation], Callable[[Any, "SizeAnalysis"], None]]("sizes")
 """Rules that infer the sizes of each op's results. Other packages add rules for their ops."""
@@ -58,6 +56,8 @@ class SizeAnalysis:
         self._late: dict[str, LateSize] = {}
         self._checks: dict[object, LateCheck] = {}
         self._facts: dict[object, Requirement] = {}
+        self._asserted: dict[tuple[Block | None, object], Operation] = {}
+        """The first assertion of each requirement in a block."""
         self._at_end: set[tuple[Block, object]] = set()
         """What holds at the end of branches."""
         self._aliases: dict[str, Size] = {}
@@ -133,11 +133,12 @@ class SizeAnalysis:
     def assume(self, requirement: Requirement) -> None:
         """Note that the current op makes sure of a requirement, wherever the late sizes in it are known, or in the rest
         of its branch."""
+        now = Requirement(*self._solved(requirement)).reduced()
+        self._asserted.setdefault((self._op.parent, now.meaning), self._op)
         if self._branch is not None and self._op.parent is self._branch:
-            self._note_in(self._branch, Requirement(*self._solved(requirement)).reduced())
+            self._note_in(self._branch, now)
             self._solver.require(requirement)
             return
-        now = Requirement(*self._solved(requirement)).reduced()
         last = LateSizes(self._late).last_in(now.lhs, now.rhs)
         if last is not None and last.block is self._op.parent:
             self._facts[now.meaning] = now
@@ -226,7 +227,23 @@ class SizeAnalysis:
         sources = sources_of(self._entered)
         is_used = self._late or self._checks
         known = {name: (arguments(self._function)[i], d) for name, (i, d) in sources.items()} if is_used else {}
-        return LateSizes(self._late, tuple(self._checks.values()), known)
+        checks = [check for check in self._checks.values() if not self._is_asserted(check)]
+        # Limits of products first: other checks compute with numbers that have not wrapped around.
+        checks.sort(key=lambda check: not _is_limit(check.requirement) or name_of_size(check.found) is not None)
+        return LateSizes(self._late, checks, known)
+
+    def _is_asserted(self, check: LateCheck) -> bool:
+        """Return whether the program asserts a limit of a late size before there is a tensor that may have it."""
+        late = LateSizes(self._late).last_in(check.found)
+        if late is None or not _is_limit(check.requirement):
+            return False
+        op = self._asserted.get((late.block, check.requirement.meaning))
+        if op is None:
+            return False
+        while (op := op.prev_op) is not None and op is not late.value.owner:
+            if any(isa(result.type, TensorType) for result in op.results):
+                return False
+        return True
 
     def name_late(self, value: SSAValue, dimension: int, base: str) -> Size:
         """Return a new late size: a dimension of a tensor, or the value of an index. Fails where there may be none."""

@@ -86,7 +86,7 @@ def keeping_sizes() -> Generator[None]:
 
 
 def keep_sizes(found: Mapping[Operation, FunctionSizes]) -> None:
-    """Keep sizes of functions that stay as they are until the next call, instead of those of the last one."""
+    """Keep sizes of functions that stay as they are until the next call of this function, which replaces them."""
     if (kept := _analysed.get()) is not None:
         kept.clear()
         kept.update(found)

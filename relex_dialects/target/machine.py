@@ -48,8 +48,8 @@ NEW_RESULT = "relex_new_result"
 sizes are known only during a call."""
 
 HAS_MEMORY = "relex_has_memory"
-"""The function that asks whether a buffer of n bytes can be allocated. In the text, the answer is yes; for
-programs that this process runs, the runtime answers."""
+"""The function that asks whether a buffer of n bytes can be allocated. In the text, the answer is yes; for programs
+that this process runs, the runtime answers, and in object files for C it tries to allocate them."""
 
 STOPPED = "expected to go on, found that the run was stopped"
 """The message of the assertion that a loop goes on. What has stopped the run is raised instead of it."""

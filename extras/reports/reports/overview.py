@@ -190,7 +190,7 @@ def _of_memory(kernel: _Kernel) -> tuple[str, str] | None:
     rate = f"{_bytes(row.bytes)} a call at {row.bytes_per_second / 1e9:.1f} GB/s"
     if kernel.share > CLOSE:
         return f"close to the limit of memory: {rate}", "only fewer bytes make it faster: fused, or in narrower numbers"
-    what = f"limited by memory, and behind it: {rate}"
+    what = f"limited by memory, and slower than that: {rate}"
     return what, "see by which steps its operands are read; fusing it with its neighbours saves their bytes"
 
 

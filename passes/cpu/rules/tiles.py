@@ -376,7 +376,9 @@ def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loo
     *rows, columns = inside
     tile = tiling.tile
     lanes = tile.columns if looks_up_bytes(schedule.block_op(block)) else tile.lanes
-    vectors, lane = schedule.split(columns, [None, lanes])
+    if schedule.loop_op(columns).extent != lanes:
+        vectors, columns = schedule.split(columns, [None, lanes])
+        rows.append(vectors)
     if tiling.by is None:  # Otherwise the sums are in memory.
-        unroll_in_tile(schedule, block, [*rows, vectors], nest.block)
-    schedule.vectorize(lane)
+        unroll_in_tile(schedule, block, rows, nest.block)
+    schedule.vectorize(columns)

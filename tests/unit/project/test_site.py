@@ -110,6 +110,12 @@ def test_lessons_take_twenty_minutes_and_end_with_exercises(page: str) -> None:
     assert f"`relex-learn start {number}.1`" in text[text.rindex("\n## ") :]
 
 
+def test_how_to_pages_are_called_what_readers_want_to_do() -> None:
+    pages = [page for page in navigation.written_pages() if navigation.kind_of(page) == "How-to"]
+    assert list(navigation.TASKS) == pages
+    assert "Quantize weights to 8 bits </docs/narrow-numbers.md>" in make_site.contents()
+
+
 def test_parts_of_the_navigation_have_four_kinds() -> None:
     assert {part.partition(":")[0] for part in navigation.NAVIGATION} == {"Start", "Course", "How-to", "Reference"}
 

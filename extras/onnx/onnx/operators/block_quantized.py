@@ -121,6 +121,32 @@ def matmul_of_few_bits(
     return y if bias is None else op.add(y, bias)
 
 
+FOUR_BITS = (
+    (0.0, 5.208333333e-03, 0.66666667, 1.0, 0.33333333, 0.5, 0.16666667, 0.25),
+    (-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334),
+    (-0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224),
+    (0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0),
+)
+TABLES = [[*FOUR_BITS[0], *(-x for x in FOUR_BITS[0])], [x for row in FOUR_BITS[1:] for x in row]]
+"""What the numbers of `MatMulBnb4` stand for: floats of 4 bits, or quantiles of the normal distribution."""
+
+
+@imports("MatMulBnb4", domain=MICROSOFT)
+def matmul_of_table_weights(node: OnnxNode, x: Tensor, weights: Tensor, largest: Tensor) -> Operand:
+    """A dense layer whose weights are numbers of a table, times the largest one of their block."""
+    rows, width, block = (node.integer(name) for name in ("N", "K", "block_size"))
+    kind = node.integer("quant_type")
+    if kind not in (0, 1) or not node.integer("transB", 1):
+        refuse(f"expected floats of 4 bits (0) or quantiles (1) that are transposed, found {kind}", "quant_type")
+    wide = op.expand_dims(op.astype(weights, i32), 1)
+    digits = op.bitwise_and(op.right_shift(wide, node.constant(np.array([4, 0], np.int32))), 15)
+    places = _first(node, node.reshape(digits, [-(-rows * width // 2) * 2]), 0, rows * width)
+    table = Known(np.array(TABLES[kind], np.float32))
+    scales = op.take(op.astype(largest, f32), node.constant(np.arange(rows * width) // block), 0)
+    matrix = node.reshape(op.multiply(op.take(table, op.astype(places, i64), 0), scales), [rows, width])
+    return op.dense(x, op.astype(matrix, x.element_type))
+
+
 @imports("GatherBlockQuantized", domain=MICROSOFT)
 def gather_of_few_bits(
     node: OnnxNode, x: Tensor, indices: Tensor, scales: Tensor, zeros: Tensor | None = None
