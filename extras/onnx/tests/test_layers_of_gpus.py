@@ -110,3 +110,17 @@ def test_whether_all_are_finite(number: float, wanted: tuple[int, ...]) -> None:
     x = np.array([[0, number], [1, 2]], np.float32)
     for given, holds in zip(({}, {"isnan_only": 1}, {"isinf_only": 1}), wanted, strict=True):
         assert results("IsAllFinite", [np.zeros(3, np.float32), x], **given)[0] == bool(holds)
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        ("BeamSearch", "a search that calls models in its attributes"),
+        ("RemovePadding", "a layer for graphics processors"),
+        ("BiasDropout", "a layer of training"),
+        ("Tokenizer", "strings"),
+    ],
+)
+def test_reasons_to_refuse(operator: str, expected: str) -> None:
+    with pytest.raises(CompileError, match=expected):
+        from_onnx(one_node(operator, [normal(2, 3)])[0])
