@@ -175,7 +175,8 @@ def test_queries_keys_and_values_beside_each_other() -> None:
 def test_caches_that_inputs_share_with_results(length: int) -> None:
     """New places come after as many as there are."""
     rows, caches = [normal(B, 1, H) for _ in range(3)], [normal(B, N, 9, H // N) for _ in range(2)]
-    count, given = np.array([length], np.int32), {"num_heads": N, "run": interpret}
+    count = np.array([length], np.int32)
+    given: dict[str, Any] = {"num_heads": N, "run": interpret}
     names = ("y", "keys", "values")
     expect_same("MultiHeadAttention", [*rows, *[None] * 3, *caches, count], *names, **given)
     step = [*rows, None, None, *caches, count]

@@ -174,7 +174,7 @@ def multi_head_attention(
         query, key, value = _beside(node, query, 3)
     elif value is None:
         key, value = _beside(node, key, 2)
-    if value is None or node.rank(query) != 3:
+    if node.rank(query) != 3:
         refuse(f"expected queries of three dimensions, found {node.rank(query)}")
     heads = node.integer("num_heads")
     parts: list[Operand] = [query, key, value]

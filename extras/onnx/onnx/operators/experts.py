@@ -82,7 +82,10 @@ def quantized_mixture(node: OnnxNode, x: Tensor, router: Tensor, *given: Tensor 
     if any(more is not None for more in inputs[13:]):
         refuse("scales of whole experts, and of what they are multiplied by")
     parts = zip(inputs[:9:3], inputs[2:9:3], inputs[1:9:3], inputs[9:12], strict=True)
-    first, second, gate = (None if part[0] is None else Layer(node, *part) for part in parts)
+    first, second, gate = (
+        None if weights is None else Layer(node, weights, bias, scales, offsets)
+        for weights, bias, scales, offsets in parts
+    )
     return _mixed(node, x, router, first, second, gate, partial(_shares_of_best, inputs[12]))
 
 

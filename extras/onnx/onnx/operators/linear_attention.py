@@ -89,7 +89,7 @@ def _rates(node: OnnxNode, beta: Tensor, heads: int) -> Operand:
 def gates(node: OnnxNode, x: Tensor, bias: Tensor, scale: Tensor, rates: Tensor | None = None) -> list[Operand]:
     """The decay and the rates of linear attention, of projections."""
     decay = op.multiply(softplus(op.add(op.astype(x, f32), bias)), scale)
-    results = [op.astype(decay, x.element_type)]
+    results: list[Operand] = [op.astype(decay, x.element_type)]
     return results if rates is None else [*results, op.astype(op.sigmoid(op.astype(rates, f32)), x.element_type)]
 
 

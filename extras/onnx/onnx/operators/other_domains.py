@@ -56,9 +56,13 @@ def matmul_of_16_bits(node: OnnxNode, a: Tensor, b: Tensor) -> Operand:
 @imports("IsAllFinite", domain=MICROSOFT)
 def are_all_finite(node: OnnxNode, *tensors: Tensor) -> Operand:
     """Whether no element is infinite or NaN, or one of both."""
-    name = "isnan_only" if node.flag("isnan_only") else "isinf_only" if node.flag("isinf_only") else ""
-    found = {"": lambda x: op.logical_not(op.isfinite(x)), "isnan_only": op.isnan, "isinf_only": op.isinf}[name]
-    return reduce(op.logical_and, [op.logical_not(any_of(node, found(x))) for x in tensors])
+
+    def bad(x: Tensor) -> Operand:
+        if node.flag("isnan_only"):
+            return op.isnan(x)
+        return op.isinf(x) if node.flag("isinf_only") else op.logical_not(op.isfinite(x))
+
+    return reduce(op.logical_and, [op.logical_not(any_of(node, bad(x))) for x in tensors])
 
 
 @imports("BiasSoftmax", domain=MICROSOFT)
