@@ -26,6 +26,7 @@ from relex.reference.interpreter import graph as graph
 from relex.reference.interpreter import loops as loops
 from relex.reference.interpreter import math as math
 from relex.reference.interpreter import memref as memref
+from relex.reference.interpreter import tiles as tiles
 from relex.reference.interpreter import vector as vector
 from relex.reference.interpreter import vector_forms as vector_forms
 from relex.reference.interpreter import views as views

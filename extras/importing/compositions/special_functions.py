@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import inf
+from collections.abc import Sequence
+from math import inf, log, nan, pi
 
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute
@@ -94,3 +95,59 @@ def floor_quotient(x: Operand, y: Operand) -> Operand:
     down = op.where(is_between, op.subtract(whole, 1.0), whole)
     signed = op.where(op.equal(down, 0.0), op.multiply(quotient, 0.0), down)
     return op.where(op.equal(y, 0.0), quotient, signed)
+
+
+SHIFT = 10
+"""From here on, series in powers of `1 / x` have all digits of f64."""
+
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+"""`log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2` in odd powers of `1 / x`."""
+
+
+def _series(x: Operand, coefficients: Sequence[float]) -> Operand:
+    """Return a sum of even powers of `1 / x`."""
+    step = op.divide(1.0, op.multiply(x, x))
+    total: Operand = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        total = op.add(op.multiply(total, step), coefficient)
+    return total
+
+
+def log_gamma(x: Operand) -> Operand:
+    """Return the logarithm of the absolute value of the gamma function of floats of 64 bits; infinite at 0 and at
+    negative integers."""
+    # gamma(x) = pi / (sin(pi x) gamma(1 - x)); what is small is moved up, where the series holds.
+    is_low = op.less(x, 0.5)
+    y = op.where(is_low, op.subtract(1.0, x), x)
+    is_small = op.less(y, float(SHIFT))
+    product: Operand = y
+    for i in range(1, SHIFT):
+        product = op.multiply(product, op.add(y, float(i)))
+    z = op.where(is_small, op.add(y, float(SHIFT)), y)
+    rest = op.divide(_series(z, STIRLING), z)
+    high = op.add(op.subtract(op.multiply(op.subtract(z, 0.5), op.log(z)), z), op.add(rest, log(2 * pi) / 2))
+    found = op.where(is_small, op.subtract(high, op.log(op.where(is_small, product, 1.0))), high)
+    found = op.where(op.equal(y, inf), inf, found)
+    fraction = op.subtract(x, op.round(x))
+    mirrored = op.subtract(op.log(op.divide(pi, op.abs(op.sin(op.multiply(fraction, pi))))), found)
+    return op.where(is_low, op.where(op.equal(x, -inf), inf, mirrored), found)
+
+
+def digamma(x: Operand) -> Operand:
+    """Return the derivative of the logarithm of the gamma function of floats of 64 bits; NaN at negative integers."""
+    is_low = op.less(x, 0.0)
+    y = op.where(is_low, op.subtract(1.0, x), x)
+    is_small = op.less(y, float(SHIFT))
+    shares: Operand = 0.0
+    for i in range(SHIFT):
+        shares = op.add(op.divide(1.0, op.add(y, float(i))), shares)
+    z = op.where(is_small, op.add(y, float(SHIFT)), y)
+    slopes = [-(2 * i + 1) * coefficient for i, coefficient in enumerate(STIRLING)]
+    series = op.divide(_series(z, slopes), op.multiply(z, z))
+    high = op.add(op.subtract(op.log(z), op.divide(0.5, z)), series)
+    found = op.where(is_small, op.subtract(high, shares), high)
+    found = op.where(op.equal(y, inf), y, found)
+    fraction = op.subtract(x, op.round(x))
+    mirrored = op.subtract(found, op.divide(pi, op.tan(op.multiply(fraction, pi))))
+    whole = op.logical_or(op.equal(fraction, 0.0), op.equal(x, -inf))
+    return op.where(is_low, op.where(whole, nan, mirrored), found)

@@ -121,7 +121,7 @@ def test_operators_of_constants() -> None:
             self.mixing = torch.nn.Parameter(torch.randn(6, 6) + 3 * torch.eye(6))
 
         def forward(self, x: Any) -> Any:
-            inverse = torch.linalg.inv(self.mixing)
+            inverse = torch.linalg.pinv(self.mixing)
             return x * torch.hamming_window(6) + torch.blackman_window(6), x @ inverse
 
     model, x = Windowed().eval(), torch.randn(2, 6)
@@ -141,7 +141,7 @@ def test_constants_that_torch_refuses() -> None:
             return x @ torch.linalg.solve(self.mixing, torch.eye(2))
 
     exported = torch.export.export(Singular().eval(), (torch.ones(2, 2),))
-    with pytest.raises(CompileError, match="a matrix is singular"):
+    with pytest.raises(CompileError, match="matrix is singular"):
         from_exported(exported)
 
 

@@ -18,6 +18,20 @@ _OF_MORE = ("nondeterministic_seeded", "dynamic_output_shape", "data_dependent_o
 """What torch says of operators that give more than a tensor of their arguments' elements."""
 
 
+_LOOPS = frozenset(
+    "_linalg_det _linalg_slogdet _linalg_solve_ex cholesky cholesky_inverse cholesky_solve inverse linalg_cholesky "
+    "linalg_cholesky_ex linalg_inv linalg_inv_ex linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_qr linalg_solve "
+    "linalg_solve_triangular triangular_solve".split()
+)
+"""Operators whose imports are loops that relex does not compute at compile time."""
+
+
+def is_better_at_import(target: Any, arguments: Sequence[Any]) -> bool:
+    """Return whether torch computes an operator at import although it has an import."""
+    name = str(target).removeprefix("aten.").partition(".")[0]
+    return name in _LOOPS and not any(map(_is_open, tree.tree_leaves(list(arguments))))
+
+
 def computed_at_import(target: Any, arguments: Sequence[Any]) -> Any:
     """Return what torch computes of an operator that has no import. Refuses arguments that the program computes."""
     given = tree.tree_leaves(list(arguments))

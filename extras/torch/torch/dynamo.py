@@ -11,12 +11,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from relex.dialects.errors import RelexError, describe
-from relex.dialects.sizes import IndexExpr, Size, named
+from relex.dialects.sizes import IndexExpr, Size, evaluate, named, names_in
 from relex.frontend import op
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Known
 from relex.frontend.torch import operators as operators
+from relex.frontend.torch.attributes import with_tensors_as_inputs
 from relex.frontend.torch.complex_numbers import Pair, known_pair
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.program import expect_inference, results_of
@@ -75,16 +76,18 @@ def compile_graph(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass
     if others := {type(x).__name__ for x in inputs if isinstance(x, torch.Tensor) and type(x) not in PLAIN}:
         raise RelexError(f"expected plain tensors, found inputs of the class {', '.join(sorted(others))}")
     expect_inference(graph.graph, "model")
-    frozen = _weights(graph, inputs) if freeze else {}
-    imported = _imported(trace(graph), frozen, inputs_of_results(graph.graph))
+    whole, held = with_tensors_as_inputs(graph)
+    weights = _weights(whole, [*inputs, *held])
+    imported = _imported(trace(whole), weights if freeze else {}, inputs_of_results(whole.graph))
     main, places = build(imported.module, passes=passes)["main"], imported.places
     results, sizes_of = imported.results, imported.sizes_of
-    call = TensorCalls(main, places, [*_weights(graph, inputs)], imported.changed)
+    call = TensorCalls(main, places, [*weights], imported.changed)
 
-    def run(*arguments: Any) -> Sequence[Any]:
+    def run(*given: Any) -> Sequence[Any]:
+        arguments = (*given, *held) if held else given
         computed = call(arguments)
         if computed is None:
-            return graph.forward(*arguments)
+            return graph.forward(*given)
         sizes = sizes_of(arguments)
         return [result(arguments, computed, sizes) for result in results]
 
@@ -102,8 +105,9 @@ def _weights(graph: Any, inputs: Sequence[Any]) -> dict[int, Any]:
 
 
 def _has_effect(node: Any) -> bool:
-    """Return whether a node stays although nothing uses it. Torch forgets one of its assertions."""
-    return node.is_impure() or node.target is torch.ops.aten._assert_async.default
+    """Return whether a node stays although nothing uses it. Torch forgets some of its assertions."""
+    aten = torch.ops.aten
+    return node.is_impure() or node.target in (aten._assert_async.default, aten._linalg_check_errors.default)
 
 
 Make = Callable[[Sequence[Any], Sequence[Any], Mapping[str, int]], Any]
@@ -156,6 +160,11 @@ def _imported(traced: Any, frozen: Mapping[int, Any], shared: Sequence[int | Non
         raise RelexError("complex numbers as a result")
     bases = {view.base for view in views}
     computed = {node: value for node, value in found.items() if node in bases and isinstance(value, Expr | IndexExpr)}
+    known = {str(size) for size in names.values()}
+    at_call = {
+        n: size for n, size in computed.items() if isinstance(size, IndexExpr) and known.issuperset(names_in(size))
+    }
+    computed = {node: value for node, value in computed.items() if node not in at_call}
     orders = {node: order_in_memory(node) or [] for node, value in computed.items() if isinstance(value, Expr)}
     wanted = [_as_kept(value, orders.get(node, [])) for node, value in computed.items()]
     results = results_of(importer, [importer.builder.tensor(x) for x in wanted])
@@ -170,6 +179,9 @@ def _imported(traced: Any, frozen: Mapping[int, Any], shared: Sequence[int | Non
             place = nodes.index(base)
             return lambda arguments, tensors, sizes: viewed(arguments[place], steps, sizes)
         is_condition = isinstance(base, torch.fx.Node) and isinstance(base.meta.get("val"), torch.SymBool)
+        if base in at_call:
+            convert, size = bool if is_condition else int, at_call[base]
+            return lambda arguments, tensors, sizes: convert(evaluate(size, sizes))
         if base not in computed:
             value = bool(found[base]) if is_condition else found.get(base, base)
             return lambda arguments, tensors, sizes: value
@@ -190,7 +202,7 @@ def _imported(traced: Any, frozen: Mapping[int, Any], shared: Sequence[int | Non
         own = inverse(tuple(dimensions))
         return lambda arguments, tensors, sizes: viewed(tensors[place].permute(own), steps, sizes)
 
-    has_sizes = any(step.has_sizes for view in views for step in view.steps)
+    has_sizes = bool(at_call) or any(step.has_sizes for view in views for step in view.steps)
     changed = [nodes.index(node) for node in changes]
     return _Imported(module, places, changed, [*map(make, views)], sizes_at(nodes, names if has_sizes else {}))
 

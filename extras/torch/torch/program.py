@@ -20,6 +20,7 @@ from relex.frontend.torch.guards import conditions
 from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.places import diagnostic_at
+from relex.frontend.torch.rules import rules
 from relex.frontend.torch.symbols import size_names, size_of
 from relex.frontend.torch.tensors import array_of, element_type_for
 from relex.frontend.torch.torch_importer import TorchImporter, Value
@@ -89,6 +90,7 @@ def decomposed(program: Any) -> Any:
     table = torch.export.default_decompositions()
     for overload in [overload for overload in table if find_import(str(overload))]:
         del table[overload]
+    table.update(rules())
     program = _run(program, table)
     more = decompositions_in(program.graph)
     return _run(program, more) if more else program

@@ -8,13 +8,14 @@ from operator import attrgetter
 from typing import Any
 
 from relex.dialects.errors import Diagnostic
+from relex.frontend import op
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.graph_importer import GraphImporter, Missing
-from relex.frontend.importing.loops import conditional
+from relex.frontend.importing.loops import Row, conditional, counted
 from relex.frontend.importing.regions import branch
 from relex.frontend.importing.values import Known, refuse
 from relex.frontend.torch.complex_numbers import import_pairs, known_pair, takes_pairs
-from relex.frontend.torch.constants import NO_IMPORT, computed_at_import
+from relex.frontend.torch.constants import NO_IMPORT, computed_at_import, is_better_at_import
 from relex.frontend.torch.floats import expect_floats
 from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch, tree
@@ -22,7 +23,7 @@ from relex.frontend.torch.node import TorchNode
 from relex.frontend.torch.places import diagnostic_at, place_of
 from relex.frontend.torch.tensors import array_of
 
-_WITH_GRAPHS = ("wrap_with_set_grad_enabled", "cond", "while_loop")
+_WITH_GRAPHS = ("wrap_with_set_grad_enabled", "cond", "while_loop", "scan", "map_impl")
 """What takes graphs among its arguments."""
 
 Value = Any
@@ -71,7 +72,8 @@ class TorchImporter(GraphImporter):
             return Missing()
         if takes_pairs(node, arguments):
             return import_pairs(node, self.builder, arguments)
-        if function is None and str(node.target) not in _WITH_GRAPHS:
+        is_missing = function is None and str(node.target) not in _WITH_GRAPHS
+        if is_missing or is_better_at_import(node.target, arguments):
             return computed_at_import(node.target, arguments)
         expect_floats(node.target, _value_of(node.args[:1]))
         if function is None:
@@ -100,10 +102,27 @@ class TorchImporter(GraphImporter):
                     return holds(following), following, []
 
                 return [*conditional(self.builder, None, holds(first), trip, first)]
+            case "scan", (body, first, rows, others):
+                return self._over_rows(body, first, rows, others)
+            case "map_impl", (body, rows, others):
+                return self._over_rows(body, (), rows, others)
             case _, (_, inner, *inputs):
                 return self._run_on(inner, inputs)
             case _:
                 refuse(NO_IMPORT)
+
+    def _over_rows(
+        self, body: Any, first: Sequence[Value], rows: Sequence[Value], others: Sequence[Value]
+    ) -> list[Value]:
+        """Import a loop over the rows of tensors. Return what it carries at the end, and the rows that it makes."""
+        tensors = [self.builder.tensor(x) for x in rows]
+
+        def trip(number: Any, state: Sequence[Any]) -> tuple[list[Any], list[Row]]:
+            parts = [self.builder.tensor(op.take(x, number, 0)) for x in tensors]
+            found = self._run_on(body, [*state, *parts, *others])
+            return found[: len(first)], [Row(x, number) for x in found[len(first) :]]
+
+        return [*counted(self.builder, tensors[0].sizes[0], trip, first)]
 
     def _run_on(self, module: Any, inputs: Sequence[Value]) -> list[Value]:
         """Import a graph with these inputs."""

@@ -12,15 +12,17 @@ from relex.frontend.torch.floats import for_floats
 from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.operators.resampling import RESAMPLING
+from relex.frontend.torch.rules import rules
 from relex.frontend.torch.symbols import depends_on_data
 
 
 def trace(graph: Any) -> Any:
     """Return a graph of ATen operators that changes nothing in place, for a graph of torch's functions."""
     proxy_tensor: Any = import_module("torch.fx.experimental.proxy_tensor")
-    rules: Mapping[Any, Any] = import_module("torch._decomp").core_aten_decompositions()
-    table = {overload: for_floats(overload, rule) for overload, rule in rules.items() if not find_import(str(overload))}
+    known: Mapping[Any, Any] = {**import_module("torch._decomp").core_aten_decompositions(), **rules()}
+    table = {overload: for_floats(overload, rule) for overload, rule in known.items() if not find_import(str(overload))}
     _fix_numbers(graph.graph)
+    _fill_diagonals_by_views(graph.graph)
     fakes = [node.meta["example_value"] for node in graph.graph.nodes if node.op == "placeholder"]
 
     def run(*arguments: Any) -> Any:
@@ -29,7 +31,7 @@ def trace(graph: Any) -> Any:
     make_fx = proxy_tensor.make_fx
     plain_attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
     preserved = torch.fx.traceback.preserve_node_meta()
-    with torch.no_grad(), preserved, plain_attention, _resampling_kept(), _transforms_ended():
+    with torch.no_grad(), preserved, plain_attention, _operators_kept(), _transforms_ended():
         if any(map(_is_of_transform, graph.graph.nodes)):
             # Functionalization takes no functions that torch transforms.
             run = make_fx(run, tracing_mode="symbolic")(*fakes)
@@ -95,14 +97,33 @@ def _fix_numbers(graph: Any) -> None:
                 graph.erase_node(node)
 
 
+def _fill_diagonals_by_views(graph: Any) -> None:
+    """Replace a method that torch cannot express without changes in place."""
+    for node in graph.nodes:
+        if node.op == "call_method" and node.target == "fill_diagonal_":
+            node.op, node.target = "call_function", _fill_diagonal
+
+
+def _fill_diagonal(x: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """Fill the diagonal of a tensor. With `wrap`, a matrix has one again below its end, after an empty row."""
+    if x.dim() == 2:
+        height, width = x.shape
+        for begin in range(0, height if wrap else 1, width + 1):
+            x[begin:].diagonal().fill_(fill_value)
+    else:
+        for i in range(x.shape[0]):
+            x[(i,) * x.dim()].fill_(fill_value)
+    return x
+
+
 @contextmanager
-def _resampling_kept() -> Generator[None]:
-    """Keep operators that resize images. What torch makes of them gives other results than its kernels for infinities,
-    and for bytes."""
+def _operators_kept() -> Generator[None]:
+    """Keep operators that resize images, and the ones that have rules here. What torch makes of them gives other
+    results than its kernels, such as for infinities, and for bytes."""
     key = torch._C.DispatchKey
     kinds = [getattr(torch.ops.aten, name) for name in RESAMPLING]
-    overloads = [overload for kind in kinds for overload in (kind.default, kind.vec)]
-    rules = [dict(overload.py_kernels) for overload in overloads]
+    overloads = [*rules(), *(overload for kind in kinds for overload in (kind.default, kind.vec))]
+    before = [dict(overload.py_kernels) for overload in overloads]
     for overload in overloads:
         for name in (key.Autograd, key.CompositeImplicitAutograd):
             overload.py_kernels.pop(name, None)
@@ -112,7 +133,7 @@ def _resampling_kept() -> Generator[None]:
     try:
         yield
     finally:
-        for overload, kept in zip(overloads, rules, strict=True):
+        for overload, kept in zip(overloads, before, strict=True):
             overload.py_kernels.clear()
             overload.py_kernels.update(kept)
             overload._dispatch_cache.clear()

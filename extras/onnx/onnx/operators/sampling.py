@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
 from itertools import product
 from math import prod
@@ -11,15 +10,13 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 
 from relex.dialects.arrays import Array
-from relex.dialects.sizes import Size, count
+from relex.dialects.sizes import count
 from relex.frontend import op
+from relex.frontend.compositions.grids import Taps, sampled, taps
 from relex.frontend.compositions.indexing import part_at
 from relex.frontend.compositions.softmax import per_channel
 from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.windows import read_windows
-
-Taps = list[tuple[Operand, Operand]]
-"""Whole positions along a dimension, as floats, and how much the element there counts."""
 
 
 @imports("GridSample")
@@ -37,84 +34,10 @@ def grid_sample(node: OnnxNode, x: Tensor, grid: Tensor) -> Operand:
         # Positions list the last dimension first.
         column = part_at(grid, -1, rank - 1 - d)
         scaled = (column + 1.0) * ((size - 1) / 2) if aligned else ((column + 1.0) * size - 1.0) * 0.5
-        columns.append(_taps(node, node.tensor(scaled), mode))
+        columns.append(taps(node, node.tensor(scaled), mode))
     flat = op.permute_dims(node.reshape(x, [n, c, prod(sizes)]), [0, 2, 1])
-    total = op.permute_dims(_sampled(node, flat, columns, sizes, [n, prod(places)], padding, aligned), [0, 2, 1])
+    total = op.permute_dims(sampled(node, flat, columns, sizes, [n, prod(places)], padding, aligned), [0, 2, 1])
     return node.reshape(total, [n, c, *places])
-
-
-def _sampled(
-    node: OnnxNode,
-    flat: Operand,
-    columns: Sequence[Taps],
-    sizes: Sequence[int],
-    shape: Sequence[Size],
-    padding: str = "zeros",
-    aligned: bool = True,
-) -> Operand:
-    """Return samples of data, which has its pixels, flattened, in the last dimension but one. `shape` is the shape of
-    the positions, without the data's last dimension."""
-    parts: list[Operand] = []
-    for chosen in product(*columns):
-        place, inside = _places(node, [tap[0] for tap in chosen], sizes, padding, aligned)
-        index = op.expand_dims(node.reshape(place, shape), -1)
-        taken = op.gather_nd(flat, index, len(shape) - 1)
-        weight = reduce(op.multiply, [tap[1] for tap in chosen])
-        if inside is not None:
-            weight = op.where(inside, weight, node.like(0, weight))
-        parts.append(op.multiply(taken, op.expand_dims(node.reshape(weight, shape), -1)))
-    return reduce(op.add, parts)
-
-
-def _taps(node: OnnxNode, position: Operand, mode: str) -> Taps:
-    """Return the whole positions around a position, with weights."""
-    one = node.like(1, position)
-    if mode == "nearest":
-        return [(op.round(position), op.add(op.multiply(position, node.like(0, position)), one))]
-    low = node.tensor(op.floor(position))
-    rest = node.tensor(op.subtract(position, low))
-    if mode == "linear":
-        return [(low, op.subtract(one, rest)), (op.add(low, one), rest)]
-    if mode != "cubic":
-        refuse(f"the mode {mode}", "mode")
-    return [(low + float(k), _cubic(op.abs(rest - float(k)), near=k in (0, 1))) for k in (-1, 0, 1, 2)]
-
-
-def _cubic(distance: Operand, near: bool) -> Operand:
-    a = -0.75
-    if near:
-        return op.multiply(op.multiply(op.multiply(distance, a + 2) - (a + 3), distance), distance) + 1.0
-    return (op.multiply(op.multiply(op.multiply(distance, a) - 5 * a, distance) + 8 * a, distance)) - 4 * a
-
-
-def _places(
-    node: OnnxNode, positions: Sequence[Operand], sizes: Sequence[int], padding: str, aligned: bool
-) -> tuple[Operand, Operand | None]:
-    """Return places in the flattened data for whole positions, and whether they are inside it, where that matters."""
-    total: Operand | None = None
-    inside: list[Operand] = []
-    for position, size in zip(positions, sizes, strict=True):
-        if padding == "zeros":
-            low, high = op.greater_equal(position, node.like(0, position)), op.less(position, node.like(size, position))
-            inside += [low, high]
-        elif padding == "reflection":
-            position = _reflected(node, position, *((0.0, size - 1.0) if aligned else (-0.5, size - 0.5)))
-        elif padding != "border":
-            refuse(f"padding by {padding}", "padding_mode")
-        place = op.astype(op.clip(op.round(position), 0.0, float(max(size - 1, 0))), i64)
-        total = place if total is None else op.add(op.multiply(total, size), place)
-    assert total is not None
-    return total, reduce(op.logical_and, inside) if inside else None
-
-
-def _reflected(node: OnnxNode, x: Operand, low: float, high: float) -> Operand:
-    """Return positions mirrored at both ends."""
-    span = high - low
-    if span == 0:
-        return op.multiply(x, node.like(0, x))
-    distance = op.abs(op.subtract(x, node.like(low, x)))
-    turned = op.floor_mod(distance, node.like(2 * span, distance))
-    return op.minimum(turned, op.subtract(node.like(2 * span, turned), turned)) + low
 
 
 @imports("AffineGrid")
@@ -209,10 +132,10 @@ def deformable_conv(
         base = np.expand_dims(base - windows.before[d], (1, 3) if d == 0 else (0, 2))
         grid = np.broadcast_to(base, (*kernel, *pixels)).reshape(taps, places)
         offset = part_at(moved, 3, d)
-        columns.append(_taps(node, node.tensor(op.add(offset, node.like(grid, x))), "linear"))
+        columns.append(taps(node, node.tensor(op.add(offset, node.like(grid, x))), "linear"))
     flat = node.reshape(x, [n, groups_of_offsets, c // groups_of_offsets, prod(sizes)])
     flat = op.permute_dims(flat, [0, 1, 3, 2])
-    samples = _sampled(node, flat, columns, sizes, [n, groups_of_offsets, taps * places])
+    samples = sampled(node, flat, columns, sizes, [n, groups_of_offsets, taps * places])
     if mask is not None:
         factor = node.reshape(mask, [n, groups_of_offsets, taps * places, 1])
         samples = op.multiply(samples, factor)

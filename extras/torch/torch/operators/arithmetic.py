@@ -113,6 +113,7 @@ def product_added(node: TorchNode, x: Value, y: Value, z: Value, value: float = 
 
 
 row("hypot", hypot, in_steps)
+row("fma", op.ewise_fma, in_result_type, package="prims")
 
 
 @imports("aten.lerp")

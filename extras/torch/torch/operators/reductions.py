@@ -15,7 +15,7 @@ from relex.frontend.compositions.indexing import sorted_along
 from relex.frontend.compositions.reshaping import is_number
 from relex.frontend.compositions.softmax import log_sum_exp
 from relex.frontend.compositions.truth import all_of, any_of
-from relex.frontend.torch import Operand, Tensor, TorchNode, imports
+from relex.frontend.torch import Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.import_table import row
 
 Axes = int | Sequence[int] | None
@@ -64,6 +64,8 @@ def extreme_and_place(node: TorchNode, x: Tensor, axis: int, keepdim: bool = Fal
 def argmax(node: TorchNode, x: Tensor, axis: int | None = None, keepdim: bool = False) -> Operand:
     """The position of the maximum or minimum."""
     function = getattr(op, node.name)
+    if x.element_type == i1:
+        refuse("expected numbers, found booleans: PyTorch has no such kernel")
     if node.rank(x) == 0:
         return node.full([], 0, i64)
     if axis is None:
@@ -74,9 +76,9 @@ def argmax(node: TorchNode, x: Tensor, axis: int | None = None, keepdim: bool = 
 
 @imports("aten.any", "aten.all")
 def any_or_all(node: TorchNode, x: Tensor, axes: Axes = None, keepdim: bool = False) -> Operand:
-    """Whether any element is nonzero, or all are."""
+    """Whether any element is nonzero, or all are; of bytes, as a byte."""
     reduce = any_of if node.name == "any" else all_of
-    return _reduced(node, partial(reduce, node), node.typed(x, i1), axes, keepdim)
+    return node.typed(_reduced(node, partial(reduce, node), node.typed(x, i1), axes, keepdim))
 
 
 @imports("aten.var.correction", "aten.std.correction", "aten.var_mean.correction", "aten.std_mean.correction")
@@ -158,6 +160,8 @@ def histogram(node: TorchNode, x: Tensor, bins: int = 100, low: float = 0, high:
 @imports("aten.sort", "aten.sort.stable")
 def sort(node: TorchNode, x: Tensor, *options: Any) -> list[Operand]:
     """The elements along a dimension in order, and their positions."""
+    if node.rank(x) == 0:
+        return [x, node.full([], 0, i64)]
     given = [option for option in options if not isinstance(option, bool) and option is not None]
     descending = options[-1] is True
     return sorted_along(x, node.dimension(given[0] if given else -1, x), descending)

@@ -8,7 +8,15 @@ from xdsl.dialects.builtin import i64
 
 from relex.dialects.sizes import IndexExpr, Size, count, larger, smaller
 from relex.frontend import op
-from relex.frontend.compositions.indexing import LAST, numbers_below, part_at, pieces, stacked, windows_along
+from relex.frontend.compositions.indexing import (
+    LAST,
+    diagonal_mask,
+    numbers_below,
+    part_at,
+    pieces,
+    stacked,
+    windows_along,
+)
 from relex.frontend.compositions.reshaping import is_number, without_minus_one
 from relex.frontend.importing.values import sizes_of
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
@@ -204,6 +212,24 @@ def diagonal(node: TorchNode, x: Tensor, offset: int = 0, first: int = 0, second
     start = offset if offset >= 0 else -offset * m
     places = op.add(op.multiply(numbers_below(length), Known(m + 1)), Known(start))
     return op.take(flat, places, len(sizes))
+
+
+@imports("aten.diagonal_scatter")
+def diagonal_scatter(
+    node: TorchNode, x: Tensor, y: Tensor, offset: int = 0, first: int = 0, second: int = 1
+) -> Operand:
+    """A tensor with another diagonal of two dimensions, which is given as the last one."""
+    i, j = node.dimension(first, x), node.dimension(second, x)
+    order = (*(axis for axis in range(node.rank(x)) if axis not in (i, j)), i, j)
+    data = op.permute_dims(x, list(order))
+    n, m = node.shape(data)[-2:]
+    # A part behind the diagonal is there, although it is never taken, where the diagonal has no elements.
+    longer = op.concat(node.typed(y), node.full([*node.shape(y)[:-1], 1], 0, node.result_type), axis=-1)
+    number, axis = (n, -1) if offset >= 0 else (m, -2)
+    places = op.minimum(numbers_below(number), Known(node.shape(y)[-1]))
+    values = op.expand_dims(op.take(longer, places, node.rank(y) - 1), axis)
+    is_on = diagonal_mask(n, m, offset, op.equal)
+    return op.permute_dims(op.where(is_on, values, data), list(inverse(order)))
 
 
 @imports("aten.unfold", "aten.unfold_copy")

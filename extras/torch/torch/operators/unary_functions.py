@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import f64, i1
 
 from relex.frontend import op
 from relex.frontend.compositions import activations, special_functions
 from relex.frontend.compositions.conversions import gelu
 from relex.frontend.compositions.number_functions import OF_NUMBERS, reciprocal, square
 from relex.frontend.importing.values import with_node
-from relex.frontend.torch import Operand, Tensor, TorchNode, imports
+from relex.frontend.torch import Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.import_table import row
 from relex.frontend.torch.node import Value, in_result_type, in_steps
 
@@ -50,6 +50,16 @@ def _rrelu(x: Operand, lower: float, upper: float, *options: object) -> Operand:
     return activations.leaky_relu(x, (lower + upper) / 2)
 
 
+def _rrelu_with_noise(
+    node: TorchNode, x: Tensor, noise: Tensor, lower: float, upper: float, training: bool = False, *options: object
+) -> list[Operand] | Operand:
+    """A line with a knee at zero, whose slope is the mean of two."""
+    if training:
+        refuse("random numbers in training; expected model.eval()")
+    y = in_steps(node, _rrelu, x, lower, upper)
+    return [y, noise] if node.name.endswith("functional") else y
+
+
 FUNCTIONS: dict[str, Callable[[Operand], Operand]] = {
     **OF_NUMBERS,
     **{name: getattr(op, name) for name in "exp2 expm1 log10 log1p log2 rsqrt silu trunc".split()},
@@ -85,6 +95,7 @@ for _name, _function in FUNCTIONS.items():
 for _name, _function in IN_STEPS.items():
     row(_name, _function, in_steps)
 row("gelu", gelu, with_node)
+row("rrelu_with_noise rrelu_with_noise_functional", _rrelu_with_noise, with_node)
 
 
 @imports("aten.sign")
@@ -126,3 +137,16 @@ def _prelu(x: Operand, slope: Operand) -> Operand:
 
 
 row("_prelu_kernel", _prelu)
+
+
+@imports("aten.lgamma")
+def log_gamma(node: TorchNode, x: Value) -> Operand:
+    """The logarithm of the absolute value of the gamma function."""
+    return node.typed(special_functions.log_gamma(node.typed(x, f64)))
+
+
+@imports("aten.digamma")
+def digamma(node: TorchNode, x: Value) -> Operand:
+    """The derivative of the logarithm of the gamma function."""
+    y = node.typed(x, f64)
+    return node.typed(op.where(op.equal(y, 0.0), op.divide(-1.0, y), special_functions.digamma(y)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from math import prod
 from operator import getitem
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
-from relex.frontend.compositions.indexing import expect_in_range, numbers_below
+from relex.frontend.compositions.indexing import expect_in_range, numbers_below, stacked
 from relex.frontend.compositions.padding import padded
 from relex.frontend.compositions.sliding_windows import (
     Windows,
@@ -27,7 +28,7 @@ from relex.frontend.compositions.sliding_windows import (
 )
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.values import with_node
-from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports
 from relex.frontend.torch.import_table import row
 from relex.frontend.torch.node import numbers
 
@@ -82,7 +83,7 @@ def max_pool(
     """The maximum of each window, and where it is if that is asked for."""
     rank = _rank(node)
     windows = _windows(size, rank, stride, padding, dilation, ceil_mode)
-    if _is_used(node, 1):
+    if is_used(node, 1):
         return _over(node, rank, maxima_and_places, x, windows)
     y = _over(node, rank, maxima, x, windows)
     return [y] if node.name.endswith("_with_indices") else y
@@ -100,7 +101,8 @@ def _rank(node: TorchNode) -> int:
     return next(int(letter) for letter in node.name if letter.isdecimal())
 
 
-def _is_used(node: TorchNode, result: int) -> bool:
+def is_used(node: TorchNode, result: int) -> bool:
+    """Return whether a graph uses a result of an operator that has several."""
     return any(user.target is getitem and user.args[1] == result and user.users for user in node.fx.users)
 
 
@@ -124,28 +126,69 @@ def average_pool(
 
 
 def _adaptive(
-    reduce: Callable[..., Operand], pool: Callable[..., Operand], node: TorchNode, x: Tensor, wanted: Sequence[int]
+    reduce: Callable[..., Operand], pool: Callable[..., Operand], node: TorchNode, x: Tensor, wanted: Sequence[Size]
 ) -> Operand:
     """Return a pool with a given number of windows, whose sizes may differ by one."""
     rank = len(wanted)
     if all(count == 1 for count in wanted):
         return reduce(x, list(range(-rank, 0)), True)
-    sizes = node.static_shape(x, first=-rank)
-    if all(size % count == 0 for size, count in zip(sizes, wanted, strict=True)):
-        size = [size // count for size, count in zip(sizes, wanted, strict=True)]
+    size = _equal_windows(node, x, wanted)
+    if size is not None:
         return _over(node, rank, pool, x, _windows(size, rank, size, 0))
     y: Operand = x
-    for axis, (size, number) in enumerate(zip(sizes, wanted, strict=True), node.rank(x) - rank):
-        ends = [(i * size // number, -(-(i + 1) * size // number)) for i in range(number)]
-        parts = [reduce(op.strided_slice(y, [axis], [start], [end]), axis, True) for start, end in ends]
+    for axis, spans in enumerate(_spans(node, x, wanted), node.rank(x) - rank):
+        parts = [
+            reduce(op.strided_slice(y, [axis], [_bound(begin)], [_bound(end)]), axis, True) for begin, end in spans
+        ]
         y = op.concat(*parts, axis=axis)
     return y
 
 
-def _adaptive_max(node: TorchNode, x: Tensor, wanted: Sequence[int]) -> list[Operand]:
-    if _is_used(node, 1):
-        refuse("indices of the maxima")
-    return [_adaptive(op.max, maxima, node, x, wanted)]
+def _equal_windows(node: TorchNode, x: Tensor, wanted: Sequence[Size]) -> list[int] | None:
+    """Return the size of windows that divide all dimensions, None if there is none, or if it is not known."""
+    pairs = [*zip(node.shape(x)[-len(wanted) :], wanted, strict=True)]
+    known = [(size, number) for size, number in pairs if isinstance(size, int) and isinstance(number, int)]
+    divide = len(known) == len(pairs) and all(number and size and size % number == 0 for size, number in known)
+    return [size // number for size, number in known] if divide else None
+
+
+def _spans(node: TorchNode, x: Tensor, wanted: Sequence[Size]) -> list[list[tuple[Size, Size]]]:
+    """Return where windows begin and end, for each dimension."""
+    numbers = [node.closed(number, "a dynamic number of windows: {}") for number in wanted]
+    return [
+        [(i * size // number, -(-(i + 1) * size // number)) for i in range(number)]
+        for size, number in zip(node.shape(x)[-len(wanted) :], numbers, strict=True)
+    ]
+
+
+def _bound(place: Size) -> int | str:
+    return place if isinstance(place, int) else str(place)
+
+
+def _adaptive_max(node: TorchNode, x: Tensor, wanted: Sequence[Size]) -> list[Operand]:
+    if not is_used(node, 1):
+        return [_adaptive(op.max, maxima, node, x, wanted)]
+    rank, size = len(wanted), _equal_windows(node, x, wanted)
+    if size is not None:
+        return _over(node, rank, maxima_and_places, x, _windows(size, rank, size, 0))
+    shape = node.shape(x)
+    pixels, axes = shape[-rank:], list(range(len(shape) - rank, len(shape)))
+    places: list[Operand] = []
+    for window in product(*_spans(node, x, wanted)):
+        begins, ends = zip(*window, strict=True)
+        part = node.tensor(op.strided_slice(x, axes, [*map(_bound, begins)], [*map(_bound, ends)]))
+        inside: Operand = op.argmax(node.reshape(part, [*shape[:-rank], count(node.shape(part)[-rank:])]), -1, False)
+        place: Operand = Known(0)
+        for d in reversed(range(rank)):
+            length = Known(node.shape(part)[axes[d]])
+            here = op.add(op.floor_mod(inside, length), Known(begins[d]))
+            place = op.add(place, op.multiply(here, Known(count(pixels[d + 1 :]))))
+            inside = op.floor_divide(inside, length)
+        places.append(place)
+    found = node.tensor(stacked(places, len(shape) - rank))
+    flat = node.reshape(x, [*shape[:-rank], count(pixels)])
+    new = [*shape[:-rank], *wanted]
+    return [node.reshape(op.gather_elements(flat, found, len(shape) - rank), new), node.reshape(found, new)]
 
 
 @imports("aten.constant_pad_nd")

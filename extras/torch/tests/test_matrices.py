@@ -1,0 +1,128 @@
+"""Systems of linear equations and factors of matrices, as PyTorch finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pytest
+from compiling import compiled_alone
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
+linalg: Any = torch.linalg
+pytestmark = pytest.mark.usefixtures("fresh")
+
+
+def positive(x: Any) -> Any:
+    return x @ x.mT + 3 * torch.eye(x.shape[-1], dtype=x.dtype)
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "inverse": linalg.inv,
+    "solutions": lambda x: [linalg.solve(x, x[..., :2] * 2), linalg.solve(x, x[..., 0]), linalg.solve(x[0], x)],
+    "solutions on the right": lambda x: linalg.solve(x, x[:, :2], left=False),
+    "determinants": lambda x: [linalg.det(x), *linalg.slogdet(x), torch.logdet(positive(x))],
+    "roots": lambda x: [linalg.cholesky(positive(x)), linalg.cholesky(positive(x), upper=True)],
+    "by roots": lambda x: [
+        torch.cholesky_solve(x, linalg.cholesky(positive(x))),
+        torch.cholesky_solve(x, linalg.cholesky(positive(x), upper=True), upper=True),
+        torch.cholesky_inverse(linalg.cholesky(positive(x[0]))),
+        torch.cholesky(positive(x)),
+    ],
+    "triangles": lambda x: [
+        linalg.solve_triangular(x, x * 2, upper=upper, left=left, unitriangular=unit)
+        for upper in (False, True)
+        for left in (False, True)
+        for unit in (False, True)
+    ],
+    "triangles in order": lambda x: [*torch.triangular_solve(x, positive(x), transpose=True)],
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_systems_of_equations(name: str) -> None:
+    """Of fixed and dynamic sizes, and of one row."""
+    function = FUNCTIONS[name]
+    for dtype, dynamic in ((torch.float32, False), (torch.float64, True)):
+        compiled = compiled_alone(function, dynamic=dynamic)
+        for sizes in ((2, 4, 4), (3, 6, 6)):
+            x = torch.randn(sizes, dtype=dtype)
+            torch.testing.assert_close(compiled(x), function(x), rtol=1e-3, atol=1e-4)
+
+
+SHAPES = (5, 3), (3, 5), (2, 4, 4), (1, 1)
+
+
+@pytest.mark.parametrize("sizes", SHAPES)
+def test_factors(sizes: tuple[int, ...]) -> None:
+    def factors(x: Any) -> list[Any]:
+        reduced, complete = linalg.qr(x), linalg.qr(x, mode="complete")
+        packed, pivots = linalg.lu_factor(x)
+        return [*reduced, *complete, linalg.qr(x, mode="r")[1], *linalg.lu(x), packed, pivots]
+
+    compiled = compiled_alone(factors)
+    x = torch.randn(sizes)
+    torch.testing.assert_close(compiled(x), factors(x), rtol=1e-4, atol=1e-5)
+
+
+def test_factors_of_nothing() -> None:
+    def factors(x: Any) -> list[Any]:
+        return [*linalg.qr(x), *linalg.lu(x), *linalg.lu_factor_ex(x)]
+
+    for x in (torch.zeros(3, 4), torch.zeros(2, 3, 3)):
+        torch.testing.assert_close(compiled_alone(factors)(x), factors(x))
+
+
+def test_matrices_without_rows_or_without_batch() -> None:
+    def found(x: Any) -> list[Any]:
+        return [linalg.inv(x), linalg.det(x), linalg.cholesky(x)]
+
+    for sizes in ((0, 3, 3), (2, 0, 0)):
+        torch.testing.assert_close(compiled_alone(found)(torch.zeros(sizes)), found(torch.zeros(sizes)))
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong"),
+    [
+        (linalg.inv, torch.zeros(2, 2)),
+        (lambda x: linalg.solve(x, x), torch.ones(3, 3)),
+        (linalg.cholesky, -torch.eye(2)),
+        (torch.cholesky, -torch.eye(2)),
+    ],
+    ids=["inverse", "solution", "root", "old root"],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_matrices_that_have_none(function: Callable[[Any], Any], wrong: Any) -> None:
+    compiled, right = compiled_alone(function), torch.eye(len(wrong)) * 4
+    torch.testing.assert_close(compiled(right), function(right))
+    for call in (function, compiled):
+        with pytest.raises(RuntimeError):
+            call(wrong)
+
+
+def test_exported_programs_check_matrices() -> None:
+    import relex
+    from relex.frontend.torch import from_exported
+
+    class Inverse(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return linalg.inv(x)
+
+    main = relex.build(from_exported(torch.export.export(Inverse(), (torch.eye(3),))))["main"]
+    assert (main(2 * torch.eye(3)) == 0.5 * torch.eye(3).numpy()).all()
+    with pytest.raises(RuntimeError, match="expected a matrix that is not singular"):
+        main(torch.zeros(3, 3))
+
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "use linalg.lu_factor": lambda x: torch.ops.aten._linalg_det(x)[1],
+    "expected pivot=True": lambda x: linalg.lu_factor(x, pivot=False)[0],
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_refused_factors(message: str) -> None:
+    with pytest.raises(import_module("torch._dynamo").exc.BackendCompilerFailed, match=message):
+        compiled_alone(REFUSED[message])(torch.eye(3))
