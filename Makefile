@@ -142,7 +142,7 @@ bench-report: $(STAMPS)/relex $(STAMPS)/bench ## repeat published measurements, 
 	$(BIN)/python -m benchmarks.repeat $(REPEAT)
 
 docs: $(STAMPS)/relex $(STAMPS)/docs ## build the documentation site, in build/docs/html
-	$(BIN)/python docs/site/make_site.py
+	$(BIN)/python docs/site/make_site.py $(if $(wildcard $(STAMPS)/pyodide),--pyodide $(VENV)/pyodide/node_modules/pyodide)
 
 notebooks: $(STAMPS)/relex $(STAMPS)/docs ## make notebooks of the lessons, in build/notebooks
 	$(BIN)/python docs/site/notebooks.py

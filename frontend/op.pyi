@@ -556,6 +556,12 @@ def matmul_packed(lhs: Operand, rhs: Operand) -> Call:
     summed.
     """
 
+def matmul_pairs(lhs: Operand, rhs: Operand) -> Call:
+    """
+    The matrix product, as `relex.matmul`, of numbers of bf16, packed in pairs along the dimension that is summed. It is
+    added up in f32. Numbers below 2**-126 may count as zeros.
+    """
+
 def max(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
     """The maximum; NaN if an element is NaN. Rejected if there are no elements to choose from."""
 
@@ -696,7 +702,10 @@ def of(kind: type[relex.Operator]) -> Callable[..., Call]:
     """
 
 def pack_bytes(data: Operand, axis: int) -> Call:
-    """Words of four neighbouring bytes along a dimension, the first one in the low bits. Zeros fill the last word."""
+    """
+    Words of four neighbouring bytes, or of two neighbouring numbers of bf16, along a dimension. The first one is in the
+    low bits. Zeros fill the last word.
+    """
 
 def pad(operand: Operand, pad_width: Sequence[int], pad_value: float | None = None) -> Call:
     """

@@ -40,6 +40,7 @@ from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, o
 from relex.lowering.support.parallel_loops import all_loops_around, joined_with, runs_in_parallel
 from relex.lowering.support.prefetches import LOCALITY, prefetched
 from relex.lowering.support.result_buffers import ALIGNMENT
+from relex.lowering.support.tile_emission import TilesOf, emit_tiles
 from relex.lowering.support.unrolling import loop_attributes
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
@@ -56,6 +57,7 @@ class ConvertTirToScfPass(RelexPass):
     * An init runs in a separate loop nest before the reduction. If the two share loops, or anything in them comes
       between, it runs in the first step of the reduction or, without steps, for all values of the spatial variables.
     * Conditions around a block are tested before the loops that they do not depend on, or become bounds of a loop.
+    * A nest that `tensorize` has marked becomes ops on tiles, whose shapes are set outside of loops.
     * Small local buffers live on the stack, others on the heap.
     * A `vectorized` loop is marked `relex.vectorized` for `vectorize-loops`.
     * An `unrolled` loop carries the annotation that makes LLVM unroll it. Other loops around these carry the one that
@@ -113,6 +115,7 @@ class _Lowering:
         self._nests = {block: nest for block in blocks if (nest := init_nest(block)) is not None}
         self._empty = {block: loop for block in blocks if block not in self._nests and (loop := empty_loop(block))}
         self._hoisted = hoisted_conditions(blocks)
+        self._tiles = TilesOf(prim_func)
         self._entry: Block = Block(arg_types=[arg.type for arg in prim_func.args])
 
     def run(self) -> func.FuncOp:
@@ -168,6 +171,13 @@ class _Lowering:
                 self._emit_other(op, builder)
 
     def _emit_loop(self, loop: tir.ForOp, builder: Builder) -> None:
+        with self._tiles.configured(loop, lambda op: _insert(builder, op, loop)):
+            if (nest := self._tiles.nest_of(loop)) is not None:
+                emit_tiles(nest, builder, self._open_loop, lambda place: self._index_emitter(loop, place), self._value)
+            else:
+                self._emit_plain_loop(loop, builder)
+
+    def _emit_plain_loop(self, loop: tir.ForOp, builder: Builder) -> None:
         for nest in self._nests.values():
             if nest.reduction is loop:
                 self._emit_init_nest(nest, builder)

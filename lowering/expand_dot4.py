@@ -1,4 +1,4 @@
-"""Expansion of products of four bytes into the instructions of the target."""
+"""Expansion of products of four bytes, and of two numbers of bf16, into the instructions of the target."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from functools import partial
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import IntegerType, ModuleOp, VectorType, i8, i16, i32
+from xdsl.dialects.builtin import IntegerType, ModuleOp, VectorType, f32, i8, i16, i32
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.target.features import has_feature, module_target
 from relex.dialects.target.processors import architecture_of
 from relex.dialects.target.target_attribute import Target
-from relex.dialects.tir import Dot4Op
+from relex.dialects.tir import Dot2Op, Dot4Op
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.lowering.llvm.intrinsics import call_intrinsic
@@ -30,7 +31,7 @@ class ExpandDot4Pass(RelexPass):
     `vpdpbusd` of VNNI, or `usdot` of AArch64 with `i8mm`. Other processors multiply in two steps: with `pmaddwd`, which
     adds up products of two numbers of 16 bits, the even bytes and then the odd ones; with `sdot`, which takes signed
     bytes only, the left bytes minus 128, and then 128 times the right ones. Scalars, and vectors of other lengths, are
-    shifted, multiplied and added up.
+    shifted, multiplied and added up. So are the numbers of `tir.dot2`, which are f32 without their last 16 bits.
 
     ```mlir
     %1 = tir.dot4 %a, %b : vector<16xi32>
@@ -46,11 +47,29 @@ class ExpandDot4Pass(RelexPass):
     name = "expand-dot4"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for dot2 in walk_of(op, Dot2Op):
+            _expand_pairs(dot2)
         found = walk_of(op, Dot4Op)
         if found:
             target = module_target(op)
             for dot4 in found:
                 _expand(dot4, target)
+
+
+def _expand_pairs(op: Dot2Op) -> None:
+    """Replace a product of pairs by two products of f32."""
+    out = _Emitter(op)
+
+    def product(part: Callable[[SSAValue], SSAValue]) -> SSAValue:
+        lhs, rhs = (out.floats(part(words)) for words in (op.lhs, op.rhs))
+        return out.add(arith.MulfOp(lhs, rhs, _CONTRACT))
+
+    high = product(lambda words: out.apply(arith.AndIOp, words, -(2**16)))
+    low = product(lambda words: out.apply(arith.ShLIOp, words, 16))
+    Rewriter.replace_op(op, [], [out.add(arith.AddfOp(low, high, _CONTRACT))])
+
+
+_CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 
 def _expand(op: Dot4Op, target: Target) -> None:
@@ -85,6 +104,12 @@ class _Emitter:
         """Return the bits of a vector of words as integers of fewer bits."""
         count = _lanes(words.type) * i32.bitwidth // element.bitwidth
         return self.add(vector.BitcastOp(words, VectorType(element, [count])))
+
+    def floats(self, words: SSAValue) -> SSAValue:
+        """Return the floats of the same bits as words."""
+        if isa(words.type, VectorType):
+            return self.add(vector.BitcastOp(words, VectorType(f32, words.type.shape)))
+        return self.add(arith.BitcastOp(words, f32))
 
     def call(self, name: str, *arguments: SSAValue, like: SSAValue) -> SSAValue:
         return self.add(call_intrinsic(name, arguments, [like.type]))

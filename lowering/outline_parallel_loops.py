@@ -24,9 +24,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.function_arguments import LEAST_ATTR, NOINLINE, PARALLEL_ATTR, PASSTHROUGH_ATTR
 from relex.dialects.index.domains import constant_value
+from relex.dialects.index.expr import never_negative
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.names import Names
 from relex.dialects.op_edits import before_end
 from relex.dialects.symbols import lookup
+from relex.dialects.tir import ConfigureTilesOp, ReleaseTilesOp
 from relex.dialects.upstream.attributes import INDEX, index_attr
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import ancestors, holds, walk, walk_of
@@ -49,8 +52,8 @@ class OutlineParallelLoopsPass(RelexPass):
     distributed if it has at least this number of iterations.
 
     The iterations of several dimensions are counted in their order, the last dimension innermost. Buffers of an
-    iteration, on the stack or the heap, are allocated once per call. Loops with results, and loops that call functions
-    without a body, stay as they are.
+    iteration, on the stack or the heap, are allocated once per call, and shapes of tiles are set once. Loops with
+    results, and loops that call functions without a body, stay as they are.
 
     ```mlir
     func.func @double(%x: memref<?xf32>, %n: index) {
@@ -126,10 +129,10 @@ def _outline(loop: scf.ParallelOp, function: func.FuncOp, name: str) -> func.Fun
         buffer.detach()
         builder.insert(buffer)
     _serial_loops(loop, entry, builder)
-    for _, dealloc in buffers:
-        if dealloc is not None:
-            dealloc.detach()
-            builder.insert(dealloc)
+    for _, end in buffers:
+        if end is not None:
+            end.detach()
+            builder.insert(end)
     builder.insert(func.ReturnOp())
 
     call.location = loop.location
@@ -216,9 +219,10 @@ def _constant(value: int, builder: Builder) -> SSAValue:
     ).result
 
 
-def _buffers(body: Block) -> list[tuple[Operation, memref.DeallocOp | None]]:
-    """The buffers of static size that each iteration allocates, with the ops that free them."""
-    found: list[tuple[Operation, memref.DeallocOp | None]] = []
+def _buffers(body: Block) -> list[tuple[Operation, Operation | None]]:
+    """The buffers of static size that each iteration allocates, with the ops that free them; and the shapes of tiles,
+    if there is one set of them."""
+    found: list[tuple[Operation, Operation | None]] = _tiles(body)
     for op in body.ops:
         if not isinstance(op, memref.AllocaOp | memref.AllocOp) or op.operands:
             continue
@@ -228,6 +232,12 @@ def _buffers(body: Block) -> list[tuple[Operation, memref.DeallocOp | None]]:
         elif len(deallocs) == 1 and deallocs[0].parent_block() is body:
             found.append((op, deallocs[0]))
     return found
+
+
+def _tiles(body: Block) -> list[tuple[Operation, Operation | None]]:
+    shapes = [op for top in body.ops for op in walk_of(top, ConfigureTilesOp)]
+    ends = [op for op in body.ops if isinstance(op, ReleaseTilesOp)]
+    return [(shapes[0], ends[0])] if len(shapes) == len(ends) == 1 else []
 
 
 def _serial_loops(loop: scf.ParallelOp, entry: Block, builder: Builder) -> None:
@@ -257,7 +267,11 @@ def _serial_loops(loop: scf.ParallelOp, entry: Block, builder: Builder) -> None:
 def _divided(part: Range, size: SSAValue, builder: Builder) -> Range:
     """The iterations of a dimension that have part of a range; each has `size` of it."""
     first, last = part
-    return builder.insert(arith.DivSIOp(first, size)).result, builder.insert(arith.CeilDivSIOp(last, size)).result
+    # Numbers of iterations are never negative: it takes fewer instructions to add up to `size - 1` than to round up.
+    known, start = constant_value(size), builder.insert(arith.DivSIOp(first, size)).result
+    most = _constant(known - 1, builder) if known else builder.insert(arith.SubiOp(size, _constant(1, builder))).result
+    end = builder.insert(arith.AddiOp(last, most)).result
+    return start, builder.insert(arith.DivSIOp(end, size)).result
 
 
 def _inside(part: Range, number: SSAValue, size: SSAValue, builder: Builder) -> Range:
@@ -269,8 +283,7 @@ def _inside(part: Range, number: SSAValue, size: SSAValue, builder: Builder) -> 
 
 
 def _at_least(least: int, length: SSAValue, builder: Builder) -> SSAValue:
-    known = constant_value(length)
-    if known is not None and known >= least:
+    if never_negative(index_of(length) - least):
         return length
     return builder.insert(arith.MaxSIOp(length, _constant(least, builder))).result
 

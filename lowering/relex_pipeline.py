@@ -140,7 +140,7 @@ def pipeline(
         FoldBatchNormPass(),
         SplitWindowsPass(),
     ]
-    images: list[ModulePass] = [BlockChannelsPass(), PackBytesPass(), JoinRowsPass()]
+    images: list[ModulePass] = [BlockChannelsPass(), PackBytesPass(strict), JoinRowsPass()]
     if approximate:
         from relex.passes import WinogradConv2dPass  # Few programs need it.
 

@@ -67,6 +67,9 @@ independent, so that concurrent calls for parts of the range may replace the cal
 LEAST_ATTR = "relex.least"
 """On a parallel loop: the number of iterations from which on it is worth running them on several threads."""
 
+TENSORIZED_ATTR = "relex.tensorized"
+"""On the outermost loop of a nest: the instruction that multiplies tiles, by which the nest is to be computed."""
+
 PREFETCH_ATTR = "relex.prefetch"
 """On a loop of a loop function, two numbers: which of the buffers that its block reads is prefetched, in order of their
 first load, and how many iterations ahead."""

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from relex.dialects.dtypes import dense_integers
 from relex.dialects.exceptions import RelexError
+from relex.dialects.sizes.modules import keeping_sizes
 from relex.dialects.target.features import module_target
 from relex.dialects.target.machine import ObjectCode
 from relex.dialects.tir import PrimFuncOp
@@ -166,7 +167,7 @@ class Kernels:
         """Find kernels for a program that is lowered in the `with` block."""
         self._found.clear()
         self._loops = LoopKernels(facts, self._recall_loops, self._resolve, compile_ahead)
-        with remembering(self):
+        with remembering(self), keeping_sizes():
             yield self._loops
 
     def forget(self, recipes: Iterable[str]) -> None:

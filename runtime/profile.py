@@ -84,6 +84,8 @@ class Profile:
     rows: tuple[KernelCalls, ...]
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
     """The dynamic sizes of the arguments, by name."""
+    between: float = 0.0
+    """The part of a run that is not in calls, the median over the runs."""
 
     def __str__(self) -> str:
         in_calls = sum(row.seconds for row in self.rows)
@@ -120,8 +122,10 @@ class Profiler:
         with self._turn:
             totals, recorded = self._measured(entry, args, named)
         keys = dict.fromkeys(key for run in recorded for key in run)
+        # The difference of medians would have what only some runs were interrupted for.
+        between = median(all_ - sum(map(sum, run.values())) for all_, run in zip(totals, recorded, strict=True))
         rows = tuple(self._places.row(key, [run.get(key, []) for run in recorded]) for key in keys)
-        return Profile(entry, len(totals), median(totals), rows, self._sizes(entry, args, named))
+        return Profile(entry, len(totals), median(totals), rows, self._sizes(entry, args, named), between)
 
     def _sizes(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, int]:
         """Return the dynamic sizes of the arguments of a call."""

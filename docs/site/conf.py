@@ -15,6 +15,7 @@ html_theme = "furo"
 html_title = "relex"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["run.js"]
 html_copy_source = False
 html_show_copyright = False
 # As on GitHub, headings of any depth are anchors.

@@ -18,8 +18,9 @@ from posixpath import relpath
 
 from dialect_pages import dialect_pages
 from html_check import mistakes
+from in_page import add_pyodide
 from links import broken, relinked, resolved
-from navigation import HOME, NAVIGATION, NOTEBOOKS, about, written_pages
+from navigation import HOME, NAVIGATION, NOTEBOOKS, TASKS, about, written_pages
 from notebooks import make_notebook, name_of
 from pictures import drawn
 from reference_pages import write_reference
@@ -92,10 +93,15 @@ def source_page(path: str) -> str:
 def contents() -> str:
     """Return the table of contents, as the home page has it."""
     parts = [
-        "\n".join(["```{toctree}", ":hidden:", f":caption: {title}", "", *(f"/{page}" for page in pages), "```"])
+        "\n".join(["```{toctree}", ":hidden:", f":caption: {title}", "", *map(entry, pages), "```"])
         for title, pages in NAVIGATION.items()
     ]
     return "\n" + "\n\n".join(parts) + "\n"
+
+
+def entry(page: str) -> str:
+    """Return the line of a page in a table of contents."""
+    return f"{TASKS[page]} </{page}>" if page in TASKS else f"/{page}"
 
 
 def _write(file: Path, text: str) -> None:
@@ -103,8 +109,8 @@ def _write(file: Path, text: str) -> None:
     file.write_text(text)
 
 
-def build(target: Path) -> int:
-    """Make `html` in a folder; return the exit code."""
+def build(target: Path, pyodide: Path | None = None) -> int:
+    """Make `html` in a folder, with Pyodide from another one; return the exit code."""
     sources, html = target / "source", target / "html"
     if wrong := broken(ROOT, written_pages()):
         return _report(f"leads nowhere: {link}" for link in wrong)
@@ -115,6 +121,8 @@ def build(target: Path) -> int:
     options = ["-q", "-W", "--keep-going", "-c", str(here), "-d", str(target / "doctrees")]
     command = [sys.executable, "-m", "sphinx", *options, str(sources), str(html)]
     code = subprocess.run(command, cwd=here, check=False).returncode
+    if pyodide is not None and not code:
+        add_pyodide(pyodide, html / "_static", target / "packages")
     return _report(mistakes(html)) or code
 
 
@@ -128,10 +136,12 @@ def _report(found: Iterable[str]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Builds the documentation site.")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "docs", metavar="DIR")
-    output: Path = parser.parse_args().output
+    parser.add_argument("--pyodide", type=Path, metavar="DIR", help="run cells in the page, by the Pyodide in DIR")
+    args = parser.parse_args()
+    output: Path = args.output
     # The width of what the tools print, and no colours.
     os.environ |= {"COLUMNS": "100", "NO_COLOR": "1"}
-    code = build(output.resolve())
+    code = build(output.resolve(), args.pyodide)
     if not code:
         print(output / "html" / "index.html")
     return code

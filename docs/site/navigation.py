@@ -55,6 +55,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     ),
     "How-to: extend the compiler": (
         "docs/writing-a-pass.md",
+        "docs/operators-to-loops.md",
         "docs/loop-passes.md",
         "docs/analyses.md",
         "docs/pdl.md",
@@ -95,6 +96,45 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     ),
 }
 """The pages of each part. A part has one kind of pages, which is the first word of its title."""
+
+TASKS: dict[str, str] = {
+    "docs/onnx.md": "Run an ONNX model",
+    "docs/torch.md": "Compile a PyTorch model",
+    "docs/script.md": "Write programs in TVMScript",
+    "docs/from-tvm.md": "Coming from TVM",
+    "docs/sizes.md": "Leave sizes open until a call",
+    "docs/calls.md": "Call functions from Python",
+    "docs/control-flow.md": "Write branches and loops",
+    "docs/narrow-numbers.md": "Quantize weights to 8 bits",
+    "docs/random-numbers.md": "Draw random numbers",
+    "docs/library.md": "Call a library from a program",
+    "docs/saving.md": "Save a program, or call it from C",
+    "docs/targets.md": "Compile for another machine",
+    "docs/threads.md": "Use several threads",
+    "docs/notebooks.md": "Work in notebooks",
+    "docs/from-mlir-opt.md": "Coming from mlir-opt",
+    "docs/reports.md": "See a compilation as a page",
+    "docs/profiling.md": "Find out where the time goes",
+    "docs/schedules.md": "Change a schedule, or measure others",
+    "docs/fusion.md": "Find out what is fused, and why",
+    "docs/memory.md": "Find out how much memory a program takes",
+    "docs/llvm.md": "Follow a function to machine code",
+    "docs/checking.md": "Find the pass that broke it",
+    "docs/proofs.md": "Prove that a pass is right",
+    "docs/tracing-rules.md": "See what a rule does, or why it does not",
+    "docs/writing-a-pass.md": "Write a pass",
+    "docs/operators-to-loops.md": "Lower operators to loops",
+    "docs/loop-passes.md": "Write a pass on loops",
+    "docs/analyses.md": "Find out what is known of a program",
+    "docs/pdl.md": "Write rules in PDL",
+    "docs/testing-a-pass.md": "Test and debug a pass",
+    "docs/adding-an-op.md": "Add an operator",
+    "docs/adding-a-lowering.md": "Add an op and its lowering",
+    "docs/contributing.md": "Contribute",
+    "tests/README.md": "Run the tests",
+    "benchmarks/README.md": "Measure speed",
+}
+"""What readers of the how-to pages want to do: the names of these pages in the navigation."""
 
 WORDS, LINES = 200, 12
 """The words of text, and the lines of code, that are read in a minute."""

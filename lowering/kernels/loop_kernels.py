@@ -25,8 +25,8 @@ from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, Operator
 from relex.dialects.relex.sliding_windows import SlidingWindows
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.sizes import parse_requirement
-from relex.dialects.sizes.attributes import has_unknown, state_requirements
-from relex.dialects.sizes.modules import ModuleSizes
+from relex.dialects.sizes.attributes import FunctionSizes, has_unknown, state_requirements
+from relex.dialects.sizes.modules import ModuleSizes, keep_sizes
 from relex.dialects.symbols import is_private, symbols_called, symbols_used
 from relex.dialects.table import is_own
 from relex.dialects.target.features import module_target
@@ -45,6 +45,7 @@ from relex.lowering.memory.needs import MemoryNeeds
 from relex.lowering.plan_memory import PlanMemoryPass
 from relex.passes.analysis.constant_inputs import constant_of, known_calls
 from relex.passes.analysis.loop_tree import blocks_in
+from relex.passes.graph.carry_numbers import CarryNumbersPass
 from relex.passes.graph.fuse_tir import replace_call
 from relex.passes.graph.layout.reorderings import reorderings
 from relex.passes.loops.annotate_finite import is_finite
@@ -241,18 +242,24 @@ class LoopKernels:
 
     def find_requirements(self, module: ModuleOp) -> None:
         """Note what functions require of sizes, and state it of known ones, whose body no longer shows it."""
-        sizes = ModuleSizes()
+        sizes, kept = ModuleSizes(), dict[Operation, FunctionSizes]()
         for recipe, function in _loop_functions(module):
             if not any(map(has_unknown, function.function_type.inputs)):
                 continue
             if CompiledAs.of(function) is None:
                 if recipe in self.learned:
-                    found = tuple(map(str, sizes.of(function).requirements))
-                    self.learned[recipe] = replace(self.learned[recipe], requirements=found)
+                    found = kept[function] = sizes.of(function)
+                    requirements = tuple(map(str, found.requirements))
+                    self.learned[recipe] = replace(self.learned[recipe], requirements=requirements)
             elif (known := self.recall(recipe)) is None:
                 self._expect_none([recipe])
             else:
                 state_requirements(function, list(map(parse_requirement, known.requirements)))
+        keep_sizes(kept)
+
+    def forget_sizes(self, module: ModuleOp) -> None:
+        """Forget the sizes of functions, which may change from now on."""
+        keep_sizes({})
 
     def find_pairs(self, module: ModuleOp) -> None:
         """Note which arguments of functions may share memory."""
@@ -305,6 +312,7 @@ _STEPS: dict[type[ModulePass], Callable[[LoopKernels, ModuleOp], None]] = {
     RewriteLayoutPass: LoopKernels.state_packing,
     MergeLoopsPass: LoopKernels.check_packing,
     AnnotateSignaturesPass: LoopKernels.find_requirements,
+    CarryNumbersPass: LoopKernels.forget_sizes,
     PlanMemoryPass: LoopKernels.find_pairs,
     ConvertTirToScfPass: LoopKernels.find_code,
 }

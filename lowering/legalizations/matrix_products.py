@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial, reduce
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import IntegerType, Signedness, i32
 
 from relex.dialects.dtypes import ui8
-from relex.dialects.relex import DenseOp, MatmulOp, MatmulPackedOp, Operator, PackBytesOp
+from relex.dialects.relex import DenseOp, MatmulOp, MatmulPackedOp, MatmulPairsOp, Operator, PackBytesOp
 from relex.dialects.relex.packed import BYTES, PackedProduct
 from relex.dialects.relex.types import broadcast
 from relex.lowering import te
 from relex.lowering.legalizations.broadcasting import broadcast_indices
 from relex.lowering.legalizations.legalization_table import legalizes, result_shape
 from relex.lowering.te.tensors import Widened
+
+UI16 = IntegerType(16, Signedness.UNSIGNED)
 
 
 @legalizes(DenseOp)
@@ -24,8 +26,8 @@ def dense(op: DenseOp, x: te.Tensor, w: te.Tensor) -> te.Tensor:
     return te.compute((*x.shape[:-1], w.shape[0]), lambda *i: te.sum(x[*i[:-1], k] * w[i[-1], k], axis=k), name="dense")
 
 
-@legalizes(MatmulOp, MatmulPackedOp)
-def matmul(op: MatmulOp | MatmulPackedOp, a: te.Tensor, b: te.Tensor) -> te.Tensor:
+@legalizes(MatmulOp, MatmulPackedOp, MatmulPairsOp)
+def matmul(op: MatmulOp | MatmulPackedOp | MatmulPairsOp, a: te.Tensor, b: te.Tensor) -> te.Tensor:
     """Legalize to a sum of products, with NumPy's rules for vectors and broadcast batch dimensions."""
     a, k = made_wide(a), te.reduce_axis(a.shape[-1])
     batch = len(broadcast(a.shape[:-2], b.shape[:-2]))
@@ -46,24 +48,27 @@ def made_wide(data: te.Tensor) -> te.Tensor:
 
 
 def times(op: Operator, lhs: te.PrimExpr, rhs: te.PrimExpr) -> te.PrimExpr:
-    """Return the product of two elements, or of the bytes in them."""
+    """Return the product of two elements, or of the numbers in them."""
+    if isinstance(op, MatmulPairsOp):
+        return te.call("dot2", lhs, rhs)
     return te.call("dot4", lhs, rhs) if isinstance(op, PackedProduct) else lhs * rhs
 
 
 @legalizes(PackBytesOp)
 def pack_bytes(op: PackBytesOp, x: te.Tensor) -> te.Tensor:
-    """Legalize to words made of the bits of bytes; nothing is read after the last byte."""
-    axis, size = op.normal_axis, x.shape[op.normal_axis]
-    is_full = isinstance(size, int) and size % BYTES == 0
+    """Legalize to words made of the bits of bytes, or of numbers of bf16; nothing is read after the last one."""
+    axis, size, count = op.normal_axis, x.shape[op.normal_axis], op.count
+    is_full = isinstance(size, int) and size % count == 0
 
     def element(*i: te.Axis) -> te.PrimExpr:
-        return reduce(partial(te.call, "bitwise_or"), (shifted(i, n) for n in range(BYTES)))
+        return reduce(partial(te.call, "bitwise_or"), (shifted(i, n) for n in range(count)))
 
     def shifted(i: Sequence[te.Axis], n: int) -> te.PrimExpr:
-        place = i[axis] * BYTES + n
-        byte = x[*i[:axis], place, *i[axis + 1 :]]
-        inside = byte if is_full else te.if_then_else(place < size, byte, 0)
-        word = te.cast(te.cast(inside, ui8), i32)
-        return te.call("left_shift", word, 8 * n) if n else word
+        place = i[axis] * count + n
+        part = x[*i[:axis], place, *i[axis + 1 :]]
+        inside = part if is_full else te.if_then_else(place < size, part, 0)
+        bits = te.cast(inside, ui8) if count == BYTES else te.bitcast(inside, UI16)
+        word = te.cast(bits, i32)
+        return te.call("left_shift", word, 8 * BYTES // count * n) if n else word
 
     return te.compute(result_shape(op, x), element, name="words")

@@ -81,6 +81,10 @@ class MemRefOperand:
 
     def pointer(self, indices: Sequence[SSAValue], *, inside: bool = True) -> SSAValue:
         """Return the address of the element at `indices`, which is in bounds unless `inside` is false."""
+        key = self._value, *indices, inside
+        return self.conversion.once_in_block(key, lambda: self._pointer(indices, inside))
+
+    def _pointer(self, indices: Sequence[SSAValue], inside: bool) -> SSAValue:
         conversion, element, strides = self.conversion, self.element, self.strides
         places = without_divisions(conversion.values(indices), strides, conversion)
         if not all(isinstance(stride, int) for stride in strides):

@@ -6,7 +6,7 @@ function `f` with the attribute `llvm.emit_c_interface`, `_mlir_ciface_f` is the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from xdsl.builder import Builder
@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from relex.dialects.function_arguments import C_INTERFACE_ATTR
@@ -83,6 +83,22 @@ def extract(struct: SSAValue, position: Sequence[int], kind: Attribute) -> llvm.
     return llvm.ExtractValueOp.create(operands=(struct,), properties=properties, result_types=(kind,))
 
 
+def packed(values: Sequence[SSAValue], kind: Attribute, add: Callable[[Operation], object]) -> SSAValue:
+    """Return a struct of the type `kind` that has `values` as fields. `add` inserts the ops."""
+    return nested({(i,): value for i, value in enumerate(values)}, kind, add)
+
+
+def nested(fields: Mapping[tuple[int, ...], SSAValue], kind: Attribute, add: Callable[[Operation], object]) -> SSAValue:
+    """Return a struct of the type `kind` that has values at the given positions. `add` inserts the ops."""
+    new: Operation = llvm.UndefOp(kind)
+    add(new)
+    for position, value in fields.items():
+        operands, properties = (new.results[0], value), {"position": _place(position)}
+        new = llvm.InsertValueOp.create(operands=operands, properties=properties, result_types=(kind,))
+        add(new)
+    return new.results[0]
+
+
 @cache
 def _place(position: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
     return DenseArrayBase.from_list(i64, position)
@@ -131,10 +147,8 @@ def wrap_declaration(op: func.FuncOp, function: llvm.FuncOp) -> llvm.FuncOp:
         if not isa(old, MemRefType):
             arguments.append(next(passed))
             continue
-        struct: SSAValue = builder.insert(llvm.UndefOp(LLVM_TYPES.convert(old))).res
-        for position in positions(old.get_num_dims()):
-            place = DenseArrayBase.from_list(i64, position)
-            struct = builder.insert(llvm.InsertValueOp(place, struct, next(passed))).res
+        fields = {position: next(passed) for position in positions(old.get_num_dims())}
+        struct = nested(fields, LLVM_TYPES.convert(old), builder.insert)
         arguments.append(_on_stack(builder, struct.type))
         builder.insert(llvm.StoreOp(struct, arguments[-1]))
     results = builder.insert(call(SymbolRefAttr(declaration.sym_name), arguments, signature.output)).results

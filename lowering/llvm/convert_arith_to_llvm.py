@@ -20,6 +20,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.dtypes import record_of
 from relex.dialects.errors import fail
+from relex.dialects.index.expr import never_negative
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.upstream.arith import RemFOp
 from relex.dialects.upstream.attributes import integer_attr
 from relex.dialects.upstream.hints import isa
@@ -37,6 +39,7 @@ from relex.lowering.llvm.types import (
     constant,
     convert_type,
     converted_operands,
+    known_integer,
     require_native_floats,
 )
 
@@ -171,9 +174,14 @@ def convert_rounded_division(op: Operation, conversion: Conversion, scalars: Seq
     """Convert a signed division that rounds down or up.
 
     The quotient rounded towards zero is off by one if there is a remainder and the exact quotient is negative (rounding
-    down) or positive (rounding up).
+    down) or positive (rounding up). Most dividends are sizes, which are not negative.
     """
     add, (lhs, rhs) = conversion.add, scalars
+    by = known_integer(rhs)
+    if by is not None and by > 0 and never_negative(index_of(op.operands[0])):
+        up = 0 if isinstance(op, arith.FloorDivSIOp) else by - 1
+        total = add(arithmetic(llvm.AddOp, lhs, constant(conversion, up, lhs.type))).res if up else lhs
+        return [add(arithmetic(llvm.SDivOp, total, rhs)).res]
     correction, off_by_one_if = (-1, NE) if isinstance(op, arith.FloorDivSIOp) else (1, EQ)
     zero = constant(conversion, 0, lhs.type)
     quotient = add(arithmetic(llvm.SDivOp, lhs, rhs)).res

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func, llvm
-from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, MemRefType, StringAttr, i64
+from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, SIGNATURE_ATTR
@@ -17,7 +17,7 @@ from relex.dialects.symbols import lookup
 from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
 from relex.lowering.llvm.buffers import MemRefOperand, Number
-from relex.lowering.llvm.c_interface import call, extract, new_function, wrap_declaration, wrap_definition
+from relex.lowering.llvm.c_interface import call, extract, new_function, packed, wrap_declaration, wrap_definition
 from relex.lowering.llvm.descriptor import ALIGNED, BASE, Descriptor, field_name, field_type, fields_used, positions
 from relex.lowering.llvm.interface import seal
 from relex.lowering.llvm.parallel_calls import is_shared, share_call
@@ -95,10 +95,7 @@ def convert_return(op: func.ReturnOp, conversion: Conversion) -> None:
     values = conversion.values(op.arguments)
     if len(values) > 1:
         kind = llvm.LLVMStructType.from_type_list([value.type for value in values])
-        struct: SSAValue = conversion.add(llvm.UndefOp(kind)).res
-        for i, value in enumerate(values):
-            struct = conversion.add(llvm.InsertValueOp(DenseArrayBase.from_list(i64, [i]), struct, value)).res
-        values = [struct]
+        values = [packed(values, kind, conversion.add)]
     conversion.add(llvm.ReturnOp(*values))
     conversion.replace()
 

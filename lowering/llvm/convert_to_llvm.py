@@ -23,6 +23,7 @@ from relex.lowering.llvm.convert_cf_to_llvm import CF_TO_LLVM
 from relex.lowering.llvm.convert_func_to_llvm import FUNC_TO_LLVM
 from relex.lowering.llvm.convert_math_to_libm import MATH_TO_LIBM
 from relex.lowering.llvm.convert_math_to_llvm import MATH_TO_LLVM
+from relex.lowering.llvm.convert_tiles_to_llvm import TILES_TO_LLVM
 from relex.lowering.llvm.convert_vector_to_llvm import VECTOR_TO_LLVM
 from relex.lowering.llvm.finalize_memref_to_llvm import GENERIC_MEMORY, MEMREF_TO_LLVM
 from relex.lowering.llvm.types import LLVM_TYPES
@@ -33,6 +34,7 @@ TO_LLVM = ConversionTable(
     MATH_TO_LIBM,
     MATH_TO_LLVM,
     VECTOR_TO_LLVM,
+    TILES_TO_LLVM,
     MEMREF_TO_LLVM,
     CF_TO_LLVM,
     FUNC_TO_LLVM,
@@ -51,7 +53,7 @@ _REMOVES = {
     "convert-scf-to-cf": "scf.for scf.if scf.index_switch",
     "convert-scf-while-to-cf": "scf.execute_region scf.while",
     "convert-tir-to-scf": "tir",
-    "expand-dot4": "tir.dot4",
+    "expand-dot4": "tir.dot2 tir.dot4",
     "expand-look-ups": "tir.look_up",
     "legalize-ops": "relex",
     "lower-affine": "affine",

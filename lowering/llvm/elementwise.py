@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, IntegerType, MemRefType, VectorType, i32
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, MemRefType, VectorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
@@ -21,7 +21,7 @@ from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import ExtractElementOp
 from relex.lowering.conversion import Conversion, ConversionTable
 from relex.lowering.llvm.intrinsics import add_intrinsic, llvm_flags
-from relex.lowering.llvm.types import constant, convert_type, require_native_floats
+from relex.lowering.llvm.types import constant, convert_type, known_integer, require_native_floats
 
 Counterparts = Mapping[type[Operation], type[IRDLOperation] | str]
 """Ops of the LLVM dialect, or overloaded intrinsics, by the op that they compute."""
@@ -50,6 +50,9 @@ def add_counterparts(table: ConversionTable, counterparts: Counterparts) -> None
             require_native_floats(op, conversion)
         kind = convert_type(op, op.results[0].type)
         operands = conversion.values(op.operands)
+        if type(old) is IndexType and (number := _same_number(counterpart, *operands)) is not None:
+            conversion.replace(number)
+            return
         if isinstance(counterpart, str):
             conversion.replace(add_intrinsic(conversion, counterpart, operands, llvm_flags(op)))
             return
@@ -59,6 +62,16 @@ def add_counterparts(table: ConversionTable, counterparts: Counterparts) -> None
         conversion.replace(conversion.add(new).results[0])
 
     table.rule(*counterparts)(convert_to_counterpart)
+
+
+def _same_number(counterpart: type[Operation] | str, *operands: SSAValue) -> SSAValue | None:
+    """Return the first operand if the second one, as a neutral element, leaves it as it is; else None."""
+    if counterpart not in _NEUTRAL or known_integer(operands[1]) != _NEUTRAL[counterpart]:
+        return None
+    return operands[0]
+
+
+_NEUTRAL: Mapping[type[Operation] | str, int] = {llvm.AddOp: 0, llvm.MulOp: 1, llvm.SubOp: 0}
 
 
 def _overflow_flags(op: Operation) -> Attribute:

@@ -1,10 +1,10 @@
 """Parallel calls, whose iterations are distributed over threads: see `relex.lowering.outline_parallel_loops`.
 
-The function that runs a range of iterations is called through `chunk(frame, first, last)`; the frame is an array of
-64-bit words that holds its other arguments, except sizes and strides that types state, and what the function does not
-use. `_relex_parallel(chunk, frame, first, last)` returns when all iterations have run. The runtime of relex provides
-it; object code for other programs contains a weak definition that runs the iterations in order, and that a linker drops
-in favor of another.
+The function that runs a range of iterations is called through `chunk(frame, first, last)`; the frame is a struct of its
+other arguments, each of at most 64 bits, except sizes and strides that types state, and what the function does not use.
+`_relex_parallel(chunk, frame, first, last)` returns when all iterations have run. The runtime of relex provides it;
+object code for other programs contains a weak definition that runs the iterations in order, and that a linker drops in
+favor of another.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from relex.dialects.target.machine import PARALLEL_ENTRY
 from relex.lowering.conversion import Conversion
 from relex.lowering.llvm import quick_ops
 from relex.lowering.llvm.buffers import Number, as_value
-from relex.lowering.llvm.c_interface import call, new_function
+from relex.lowering.llvm.c_interface import call, extract, new_function, packed
 from relex.lowering.llvm.helpers import call_library
-from relex.lowering.llvm.quick_ops import element_pointer
 from relex.lowering.llvm.types import PTR, integer_constant
 
 VOID = llvm.LLVMVoidType()
@@ -49,9 +48,8 @@ def share_call(op: func.CallOp, arguments: Sequence[Number | None], conversion: 
     conversion.declare(chunk, lambda: _chunk(chunk, op.callee, known), at_end=True)
     passed = [value for value in others if isinstance(value, SSAValue)]
     frame = _frame(op, len(passed))
-    for word, value in enumerate(passed):
-        place = conversion.add(element_pointer(frame, word, i64)).result
-        conversion.add(quick_ops.store(value, place))
+    if passed:
+        conversion.add(quick_ops.store(packed(passed, _fields(known), conversion.add), frame))
     function = conversion.add(llvm.AddressOfOp(chunk, PTR)).result
     function.name_hint = "chunk"
     call_library(conversion, PARALLEL_ENTRY, [function, frame, *(as_value(conversion, n) for n in (first, last))])
@@ -69,20 +67,26 @@ def _chunk(name: str, callee: SymbolRefAttr, known: Sequence[Attribute | int | N
     numbers = dict.fromkeys(n for n in known if isinstance(n, int))
     constants = {n: builder.insert(integer_constant(n, i64)).result for n in numbers}
     others: list[SSAValue] = []
-    words = count()
+    fields = _fields(known)
+    values = builder.insert(quick_ops.load(frame, fields)).dereferenced_value if fields.types.data else None
+    places = count()
     for kind in known:
         if isinstance(kind, int):
             others.append(constants[kind])
-            continue
-        if kind is None:
+        elif kind is None:
             others.append(builder.insert(llvm.ZeroOp(result_types=[PTR])).res)
-            continue
-        place = builder.insert(element_pointer(frame, next(words), i64)).result
-        others.append(builder.insert(quick_ops.load(place, kind)).dereferenced_value)
+        else:
+            assert values is not None
+            others.append(builder.insert(extract(values, [next(places)], kind)).res)
     builder.insert(call(callee, [first, last, *others], VOID))
     builder.insert(llvm.ReturnOp())
     signature = llvm.LLVMFunctionType([PTR, i64, i64], VOID)
     return new_function(name, signature, llvm.LinkageAttr("internal"), Region(block))
+
+
+def _fields(known: Sequence[Attribute | int | None]) -> llvm.LLVMStructType:
+    """Return the type of what a frame holds."""
+    return llvm.LLVMStructType.from_type_list([kind for kind in known if isinstance(kind, Attribute)])
 
 
 def _frame(op: Operation, words: int) -> SSAValue:

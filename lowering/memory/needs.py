@@ -12,6 +12,7 @@ from relex.dialects.sizes import Size, Sizes, names_in, parse_index, substitute
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.attributes import FunctionSizes, sizes_in_type
 from relex.dialects.sizes.function_analysis import FunctionAnalysis
+from relex.dialects.sizes.implied import in_any_run
 from relex.dialects.sizes.limits import bytes_of
 from relex.dialects.sizes.modules import sizes_at_entry
 from relex.dialects.tir.accesses import is_pure
@@ -35,7 +36,8 @@ class BufferSizes:
         self._names = {name for name, (i, _) in sources.items() if isinstance(arguments[i].type, MemRefType)}
 
     def of(self, buffer: SSAValue) -> Sizes | None:
-        """Return the sizes of a buffer in terms of sizes of buffer arguments, which are never negative; or None."""
+        """Return the sizes of a buffer in terms of sizes of buffer arguments, which are never negative; or None. A size
+        that would be negative, as in a branch that does not run, is 0."""
         sizes = self._found.get(buffer)
         if sizes is None and isinstance(alloc := buffer.owner, memref.AllocOp):
             sizes = self._of_alloc(alloc)
@@ -43,7 +45,7 @@ class BufferSizes:
             sizes = known
         if sizes is None or any(name not in self._names for size in sizes for name in names_in(size)):
             return None
-        return sizes
+        return tuple(in_any_run(size, self.of_function.requirements) for size in sizes)
 
     def _of_alloc(self, alloc: memref.AllocOp) -> Sizes | None:
         given = [self._found.get(value) for value in alloc.dynamic_sizes]

@@ -83,12 +83,18 @@ def _refusal(op: func.FuncOp | PrimFuncOp) -> str | None:
     other = next((t for t in types if not isinstance(t, TensorType | MemRefType) and t not in SCALARS), None)
     if other is not None:
         return f"expected tensors and scalars as arguments and results, found {other}"
-    return _refusal_of_buffers(op) if _is_on_buffers(op) else None
+    return _refusal_of_buffers(op) if is_on_buffers(op) else None
 
 
-def _is_on_buffers(op: func.FuncOp | PrimFuncOp) -> bool:
+def is_on_buffers(op: func.FuncOp | PrimFuncOp) -> bool:
+    """Return whether a function takes buffers, or the memory of its results when it knows how much that is."""
     types = (*op.function_type.inputs, *op.function_type.outputs)
-    return isinstance(op, func.FuncOp) and any(isinstance(t, MemRefType) for t in types)
+    if not isinstance(op, func.FuncOp) or any(isinstance(t, TensorType) for t in types):
+        return False
+    if any(isinstance(t, MemRefType) for t in types):
+        return True
+    stated = stated_signature(op, op.sym_name.data)
+    return stated is not None and bool(stated.late)
 
 
 def _refusal_of_buffers(op: func.FuncOp | PrimFuncOp) -> str | None:
@@ -113,7 +119,7 @@ def _signature(op: func.FuncOp | PrimFuncOp, sizes: ModuleSizes) -> Signature | 
         if found is not None:
             fail(op, f"expected a function that can be called where it has '{SIGNATURE_ATTR}', found that {refusal}")
         return None
-    expected = _of_buffers(op, found) if _is_on_buffers(op) else _of_values(op, sizes)
+    expected = _of_buffers(op, found) if is_on_buffers(op) else _of_values(op, sizes)
     if found is None:
         return expected
     # How much memory calls need is known only at the core level, and what may fail is left to `return-failures`.

@@ -208,6 +208,8 @@ def as_expr(value: PrimExpr | Number, type: Attribute) -> PrimExpr:
 def call(function: str, *args: PrimExpr | Number) -> PrimExpr:
     """Apply a scalar function to expressions of one type; numbers take the type of the others."""
     exprs = _of_one_type(function, *args)
+    if function == "dot2":
+        return PrimCall(f32, function, exprs)
     if function == "power" and is_unsigned(exprs[0].type):
         return _power_of_unsigned(*exprs)
     return PrimCall(exprs[0].type, function, exprs)

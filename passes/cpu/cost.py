@@ -347,6 +347,24 @@ MAX_BANDS = 3
 MIN_PRODUCTS_SPARED = 2**22
 """Products that bands must spare, to be worth the copies of data and results."""
 
+# Matrix units
+
+MIN_WORDS_OF_A_TILE = 4
+"""Words of a row that are multiplied at a time: an instruction takes as long for fewer words, a cycle for each row."""
+
+MIN_ROWS_OF_A_TILE = 4
+"""Rows of a product; for fewer, loading the columns takes the time, by tiles as by vectors."""
+
+LOW_ROWS_OF_TILES = (16, 4, 1)
+"""Rows of the tiles for the remainder of a number of rows that is only known at run time."""
+
+MIN_COLUMNS_OF_A_TILE = 9
+"""Columns of a product; fewer would leave half of each tile idle."""
+
+MIN_STEPS_IN_TILES = 2**13
+"""Steps of a product in words. Setting the shapes of tiles and releasing them takes some 200 cycles, the time of that
+many steps in vectors of 16 words."""
+
 # Threads
 
 PER_CYCLE = 2

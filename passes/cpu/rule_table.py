@@ -10,6 +10,7 @@ from relex.passes.cpu.rules.dot_kernel import dot_kernel
 from relex.passes.cpu.rules.extremes import extremes
 from relex.passes.cpu.rules.joined_rows import joined_rows
 from relex.passes.cpu.rules.look_ups import look_ups
+from relex.passes.cpu.rules.matrix_units import matrix_units
 from relex.passes.cpu.rules.partial_rows import partial_rows
 from relex.passes.cpu.rules.scaled_sums import scaled_sums
 from relex.passes.cpu.rules.short_rows import short_rows
@@ -39,6 +40,7 @@ def add_rule(name: str, match: Match, *, before: str | None = None) -> None:
 
 
 for rule in (
+    matrix_units,
     partial_rows,
     extremes,
     scaled_sums,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from relex.dialects.errors import CompileError, fail
 from relex.dialects.index.atoms import Remainder
@@ -14,8 +14,9 @@ from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
 from relex.passes.analysis.buffers import buffers_read, buffers_written, only_reader
 from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import loops_of, name_of_block
+from relex.passes.analysis.tile_nests import MOST_WORDS
 from relex.passes.cpu import cost
-from relex.passes.cpu.reduction_nest import block_named, count, element_written, named, uses
+from relex.passes.cpu.reduction_nest import block_named, count, divisors, element_written, named, uses
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -163,3 +164,34 @@ def move_consumer(schedule: Schedule, block: Block, loop: Loop) -> Block:
         epilogue = schedule.cache_write(block, 0)
         schedule.reverse_compute_at(epilogue, loop)
     return epilogue
+
+
+def multiply_tiles(schedule: Schedule, terms: Sequence[Loop], rows: Loop, columns: Loop, by: str) -> None:
+    """Compute the sums of a tile by an instruction of a matrix unit, as many words of a row at a time as a tile holds
+    and divide the last terms."""
+    *others, last = terms
+    step, words = schedule.split(last, [None, divisors(schedule.loop_op(last), MOST_WORDS)[-1]])
+    schedule.reorder(*others, step, words, rows, columns)
+    schedule.tensorize([*others, step][0], by)
+
+
+def put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
+    """Change the layout of the sums of a tile so that sums of neighbouring columns are contiguous."""
+    rank = len(element_written(schedule.block_op(block)))
+    indices = list(map(AffineExpr.dimension, range(rank)))
+    indices.append(indices.pop(dimension))
+    schedule.transform_layout(block, ("write", 0), AffineMap(rank, 0, tuple(indices)))
+
+
+def put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_loop: Loop) -> None:
+    """Make the loop along the columns the innermost loop of the block that consumes the sums of a tile."""
+    reader = schedule.block_op(follower)
+    (sums,) = buffers_written(schedule.block_op(block))
+    index = next(access.element[-1] for access in block_accesses(reader, sums))
+    loops = schedule.get_loops(follower)
+    inside = loops[loops.index(tile_loop) + 1 :]
+    inner = [loop for loop in loops_of(reader) if named(loop) in inside]
+    columns = [loop for loop in inner if terms_of(index).get(loop.variable) == 1]
+    order = [*(loop for loop in inner if loop not in columns), *columns]
+    if order != inner:
+        schedule.reorder(*map(named, order))

@@ -1,8 +1,9 @@
-"""Multiply 8-bit integers without widening them first."""
+"""Multiply 8-bit integers, and numbers of bf16 in tiles, without widening them first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 
@@ -17,7 +18,7 @@ from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import rank_of, shape_of
 from relex.dialects.target.features import provides
 from relex.dialects.target.processors import processor_of
-from relex.dialects.target.target_attribute import get_target
+from relex.dialects.target.target_attribute import get_target, processor_in
 from relex.dialects.walks import walk
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
@@ -29,6 +30,7 @@ from relex.passes.graph.layout.byte_factors import (
     signed,
 )
 from relex.passes.graph.layout.bytes_in_blocks import pack_blocks
+from relex.passes.graph.layout.pairs import fill_tiles, pack_pairs
 
 _PACKED: dict[type[Operation], type[relex.PackedConvolution]] = {
     relex.Conv1dOp: relex.Conv1dPackedOp,
@@ -37,6 +39,7 @@ _PACKED: dict[type[Operation], type[relex.PackedConvolution]] = {
 }
 
 
+@dataclass(frozen=True)
 class PackBytesPass(RelexPass):
     """
     Multiplies integers of 8 bits as such, where a program converts them to 32 bits, subtracts zero points, and passes
@@ -45,7 +48,10 @@ class PackBytesPass(RelexPass):
     result, multiplied with sums of the rows or columns of the other operand. So do the differences of 128 that make the
     left operand unsigned and the right one signed. Integers wrap around, so that results stay the same.
 
-    This applies to targets with instructions for such products, and sums of a known number of terms.
+    This applies to targets with instructions for such products, and sums of a known number of terms. If the target has
+    tiles for numbers of bf16, matrix products of these are packed likewise, two to a word, and added up in f32; not
+    with `strict`, since tiles take numbers below 2**-126 for zeros, and add up the even and the odd terms first. There,
+    zeros fill rows of words that do not fill tiles.
 
     ```mlir
     builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "haswell", features = ""}} {
@@ -75,11 +81,21 @@ class PackBytesPass(RelexPass):
 
     name = "pack-bytes"
 
+    strict: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if multiplies_bytes(op):
-            for found in list(walk(op)):
-                if (step := _plan(found)) is not None:
-                    step()
+        processor = processor_in(op)
+        features = processor.tile_features if processor is not None else ()
+        plans: list[Plan] = [partial(_plan, in_tiles="amx-int8" in features)] if multiplies_bytes(op) else []
+        if "amx-bf16" in features and not self.strict:
+            plans.append(pack_pairs)
+        for found in list(walk(op)) if plans else ():
+            if (step := next(filter(None, (plan(found) for plan in plans)), None)) is not None:
+                step()
+
+
+Plan = Callable[[Operation], Callable[[], None] | None]
+"""Returns what replaces an operator, or None."""
 
 
 def multiplies_bytes(module: ModuleOp) -> bool:
@@ -96,11 +112,11 @@ def can_pack(op: Operation) -> bool:
     return _plan(op) is not None
 
 
-def _plan(op: Operation) -> Callable[[], None] | None:
+def _plan(op: Operation, *, in_tiles: bool = False) -> Callable[[], None] | None:
     """Return what replaces a product of bytes that are integers of 32 bits; None for anything else."""
     match op:
         case relex.MatmulOp() | relex.DenseOp():
-            return _pack_matmul(op)
+            return _pack_matmul(op, in_tiles)
         case relex.Conv2dBlockedOp():
             return pack_blocks(op)
         case relex.Convolution() if type(op) in _PACKED:
@@ -115,7 +131,7 @@ def _is_worth_it(op: relex.Operator) -> bool:
     return prod(sizes) * op.terms >= cost.MIN_STEPS
 
 
-def _pack_matmul(op: relex.MatmulOp | relex.DenseOp) -> Callable[[], None] | None:
+def _pack_matmul(op: relex.MatmulOp | relex.DenseOp, in_tiles: bool) -> Callable[[], None] | None:
     """Replace a matrix product of bytes. The sum of `(a - za) * (b - zb)` is the sum of `a * b`, minus `za` times the
     sum of `b`, minus `zb` times the sum of `a - za`."""
     lhs, rhs = op.operands
@@ -125,15 +141,17 @@ def _pack_matmul(op: relex.MatmulOp | relex.DenseOp) -> Callable[[], None] | Non
     if DYNAMIC_INDEX in (shape_of(lhs)[-1], shape_of(rhs)[-1 if is_dense else -2]) or not _is_worth_it(op):
         return None
     a, b = Factor.of(lhs, [-1]), Factor.of(rhs, [-1, -2] if is_dense else [-2])
-    return None if a is None or b is None else partial(_replace_matmul, op, a, b)
+    return None if a is None or b is None else partial(_replace_matmul, op, a, b, in_tiles)
 
 
-def _replace_matmul(op: relex.MatmulOp | relex.DenseOp, a: Factor, b: Factor) -> None:
+def _replace_matmul(op: relex.MatmulOp | relex.DenseOp, a: Factor, b: Factor, in_tiles: bool) -> None:
     lhs, is_dense = op.operands[0], isinstance(op, relex.DenseOp)
     out, terms = Emitter(op, a, b), op.terms
     if is_dense:
         b = Factor(out.add(relex.PermuteDimsOp(b.data)), b.zero)
-    product = out.add(relex.MatmulPackedOp(out.packed_left(a, -1), out.packed_right(b, -2)))
+    words = out.packed_left(a, -1), out.packed_right(b, -2)
+    left, right = fill_tiles(out, *words) if in_tiles else words
+    product = out.add(relex.MatmulPackedOp(left, right))
     product = out.without(product, out.left_zero(a), lambda: out.sums_of_right(b, [-2], terms))
     product = out.without(product, out.right_zero(b), lambda: out.add(relex.SumOp(lhs, [-1], keepdims=True)))
     out.finish(product)

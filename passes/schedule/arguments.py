@@ -9,7 +9,7 @@ from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, SymbolRefAttr, i64
+from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, StringAttr, SymbolRefAttr, i64
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -71,6 +71,7 @@ KINDS: dict[Any, ArgumentKind] = {
         lambda attr, func: [find_loop(func, label) for label in names_in(attr)],
     ),
     int: _kind(lambda number: IntegerAttr(number, i64), lambda attr, func: attr.value.data),
+    str: _kind(StringAttr, lambda attr, func: attr.data),
     Sequence[int | None]: _kind(factors_attr, lambda attr, func: factors_in(attr)),
     tuple[str, int]: ArgumentKind(
         lambda name, buffer: {"role": BufferRoleAttr(_role(buffer[0])), "index": IntegerAttr(buffer[1], i64)},

@@ -128,6 +128,14 @@ class Steps:
         product is not the extent, the blocks inside are guarded. `j` becomes `j_0`, `j_1`, ...
         """
 
+    def tensorize(self, loop: Loop, by: str) -> None:
+        """
+        Mark a nest of loops to be computed by an instruction that multiplies tiles, one of `TILE_PRODUCTS`. The
+        nest begins with the loop, and the innermost loops are over words, up to 16, rows, up to 32, and columns,
+        up to 32. The block in it adds products of words of two buffers to a third one, and its init is elsewhere.
+        Rows of the left buffer, rows of columns of the right one, and rows of sums are contiguous.
+        """
+
     def transform_layout(self, block: Block, buffer: tuple[str, int], index_map: IndexMap) -> None:
         """
         Change the layout of a local buffer that a block uses: each element moves to where the map sends its

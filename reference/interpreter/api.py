@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import InterpreterFunctions
 from xdsl.traits import SymbolTable
@@ -18,7 +17,7 @@ from relex.dialects.function_arguments import replacements
 from relex.dialects.parser import add_source
 from relex.dialects.signature import Signature, TensorSpec, unknown_function
 from relex.extras import find_part
-from relex.lowering.support.signatures import refusals, signatures
+from relex.lowering.support.signatures import is_on_buffers, refusals, signatures
 
 # Each of these adds the semantics of its dialect to the table of steps.
 from relex.reference.interpreter import arith as arith
@@ -27,6 +26,7 @@ from relex.reference.interpreter import graph as graph
 from relex.reference.interpreter import loops as loops
 from relex.reference.interpreter import math as math
 from relex.reference.interpreter import memref as memref
+from relex.reference.interpreter import tiles as tiles
 from relex.reference.interpreter import vector as vector
 from relex.reference.interpreter import vector_forms as vector_forms
 from relex.reference.interpreter import views as views
@@ -132,7 +132,7 @@ class InterpretedFunction:
 
     def _run(self, inputs: Sequence[Array], given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
         op, signature = self._function.op, self.signature
-        if isinstance(op, FuncOp) and not any(isinstance(t, MemRefType) for t in op.function_type.inputs):
+        if isinstance(op, FuncOp) and not is_on_buffers(op):
             replaced = {number: inputs[i] for i, number in replacements(op).items()}
             values = self._passed(inputs, lambda array, _: array)
             results = [np.array(result) for result in self._function(*values)]

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation
 
 from relex.dialects.dtypes import array_from_dense
 from relex.dialects.errors import stop, unsupported
-from relex.dialects.tir import Dot4Op, TableLookUpOp
+from relex.dialects.tir import Dot2Op, Dot4Op, TableLookUpOp
 from relex.dialects.upstream.arith import RemFOp
 from relex.reference.interpreter.memory import any_of
 from relex.reference.interpreter.program import SCALARS, STEPS, Binary, Preparation, Run, Unary
@@ -119,6 +119,23 @@ def interpret_dot4(op: Dot4Op) -> Run:
         return functools.reduce(operator.add, products)
 
     return run
+
+
+@SCALARS.rule(Dot2Op)
+def interpret_dot2(op: Dot2Op) -> Binary:
+    """Multiply numbers of bf16, which is exact in f32, and add up the products of each word."""
+
+    def run(a: Any, b: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return bf16_in(a, 1) * bf16_in(b, 1) + bf16_in(a, 0) * bf16_in(b, 0)
+
+    return run
+
+
+def bf16_in(words: Any, number: int) -> Any:
+    """Return the numbers in the low or the high bits of words."""
+    bits = np.left_shift(np.right_shift(words, np.int32(16 * number)), np.int32(16))
+    return np.asarray(bits).view(np.float32)[()]
 
 
 @SCALARS.rule(TableLookUpOp)

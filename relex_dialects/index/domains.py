@@ -6,13 +6,16 @@ from functools import cache
 from math import inf
 from typing import cast
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, memref, scf, tensor
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
 from relex.dialects.index.atoms import Atom
 from relex.dialects.index.ranges import ANYTHING, Range
+
+_SIZES = {memref.DimOp, tensor.DimOp}
+_SIZE = Range(0, inf)
 
 
 class Counting:
@@ -65,9 +68,9 @@ def _counts(kind: type[Operation]) -> bool:
 
 
 def domain_of(value: SSAValue) -> Range:
-    """Return bounds of a loop or block variable; any other value is unbounded."""
+    """Return bounds of a loop or block variable; a size is not negative, any other value is unbounded."""
     if type(value) is not BlockArgument:
-        return ANYTHING
+        return _SIZE if type(value.owner) in _SIZES else ANYTHING
     if (extent := extent_of(value)) is not None:
         return Range(0, extent - 1 if isinstance(extent, int) else inf)
     match value.owner.parent_op():

@@ -141,6 +141,8 @@ class RepeatOp(Movement, pattern=OpPattern.OPAQUE, counts=True):
     def evaluate(self, x: Array, times: Array) -> Array:
         if np.any(times < 0):
             raise InferenceError(f"expected counts of 0 or more, found {times.min()}")
+        if times.sum(dtype=np.float64) > MAX_ARGUMENT_SIZE:  # NumPy adds them in 64 bits, and writes elsewhere.
+            raise InferenceError(f"expected a sum of counts of at most {MAX_ARGUMENT_SIZE}, found a larger one")
         return np.repeat(x, times, self.normal_axis)
 
 

@@ -1,4 +1,4 @@
-"""Products of integers of 8 bits, four to a word."""
+"""Products of integers of 8 bits, four to a word, and of numbers of bf16, two to a word."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any, ClassVar
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, i8, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f32, i8, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import prop_def
 
@@ -32,12 +32,15 @@ BYTES = 4
 @declared
 class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTIVE):
     """
-    Words of four neighbouring bytes along a dimension, the first one in the low bits. Zeros fill the last word.
+    Words of four neighbouring bytes, or of two neighbouring numbers of bf16, along a dimension. The first one is in the
+    low bits. Zeros fill the last word.
 
     ```mlir
     %w = relex.pack_bytes %x axis = 1 : (tensor<3x10xui8>) -> tensor<3x3xi32>
     ```
     """
+
+    MOVES: ClassVar = True
 
     data = tensor_operand_def()
     axis = prop_def(IntegerConstr)
@@ -47,10 +50,11 @@ class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTI
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        expect_element_type(operands[0], (i8, ui8), "data")
+        expect_element_type(operands[0], (i8, ui8, bf16), "data")
+        count = in_a_word(operands[0].element_type)
         shape = list(operands[0].get_shape())
         axis = axis_of(properties, shape)
-        shape[axis] = (shape[axis] + BYTES - 1) // BYTES
+        shape[axis] = (shape[axis] + count - 1) // count
         return SizedType(i32, shape)
 
     @property
@@ -59,18 +63,29 @@ class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTI
         computes. Arguments may be anywhere."""
         value = self.data
         shape = value.type.get_shape()
-        if DYNAMIC_INDEX in shape or self.normal_axis != len(shape) - 1 or shape[-1] % BYTES:
+        if DYNAMIC_INDEX in shape or self.normal_axis != len(shape) - 1 or shape[-1] % BYTES or self.count != BYTES:
             return False
         while isinstance(value.owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
             value = value.owner.operands[0]
         return isinstance(value.owner, Operator | CallOp | CallTirOp)
 
+    @property
+    def count(self) -> int:
+        """The number of elements in a word."""
+        return in_a_word(self.data.type.element_type)
+
     def evaluate(self, data: Array) -> Array:
-        axis, size = self.normal_axis, data.shape[self.normal_axis]
-        filled = np.pad(data, [(0, -size % BYTES * (d == axis)) for d in range(data.ndim)]).astype(np.uint8)
-        parts = filled.reshape([*data.shape[:axis], -(-size // BYTES), BYTES, *data.shape[axis + 1 :]])
-        words = [np.take(parts, n, axis + 1).astype(np.uint32) for n in range(BYTES)]
-        return reduce(np.bitwise_or, (word << 8 * n if n else word for n, word in enumerate(words))).astype(np.int32)
+        axis, size, count = self.normal_axis, data.shape[self.normal_axis], self.count
+        bits = np.ascontiguousarray(data).view(np.uint8 if count == BYTES else np.uint16)
+        filled = np.pad(bits, [(0, -size % count * (d == axis)) for d in range(data.ndim)])
+        parts = filled.reshape([*data.shape[:axis], -(-size // count), count, *data.shape[axis + 1 :]])
+        words = [np.take(parts, n, axis + 1).astype(np.uint32) << 8 * BYTES // count * n for n in range(count)]
+        return reduce(np.bitwise_or, words).astype(np.int32)
+
+
+def in_a_word(element_type: Attribute) -> int:
+    """Return the number of elements that a word has."""
+    return BYTES // 2 if element_type == bf16 else BYTES
 
 
 def unpacked(words: Array, axis: int, dtype: Any) -> Array:
@@ -104,6 +119,38 @@ class MatmulPackedOp(PackedProduct, MatrixProduct):
 
     def evaluate(self, lhs: Array, rhs: Array) -> Array:
         return unpacked(lhs, -1, np.uint8) @ unpacked(rhs, max(rhs.ndim - 2, 0), np.int8)
+
+
+@declared
+class MatmulPairsOp(MatrixProduct):
+    """
+    The matrix product, as `relex.matmul`, of numbers of bf16, packed in pairs along the dimension that is summed. It is
+    added up in f32. Numbers below 2**-126 may count as zeros.
+
+    ```mlir
+    %c = relex.matmul_pairs %a, %b : (tensor<3x16xi32>, tensor<16x5xi32>) -> tensor<3x5xf32>
+    ```
+    """
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        expect_element_type(operands[0], (i32,), "operands")
+        return SizedType(f32, super().infer(operands, properties).get_shape())
+
+    @property
+    def terms(self) -> int:
+        return 2 * super().terms
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return pairs(lhs, -1) @ pairs(rhs, max(rhs.ndim - 2, 0))
+
+
+def pairs(words: Array, axis: int) -> Array:
+    """Return the numbers of bf16 in words along a dimension, as f32."""
+    axis %= words.ndim
+    bits = np.stack([words << 16, words & -(2**16)], axis + 1).astype(np.int32)
+    shape = [*words.shape[:axis], 2 * words.shape[axis], *words.shape[axis + 1 :]]
+    return bits.view(np.float32).reshape(shape)
 
 
 class PackedConvolution(PackedProduct, Convolution, ABC):

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, FlatSymbolRefAttrConstr, IntegerAttr, IntegerType, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FlatSymbolRefAttrConstr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    i64,
+)
 from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -236,6 +244,23 @@ class UnrollOp(LoopPrimitiveOp):
     """
 
     name = "schedule.unroll"
+
+
+@irdl_op_definition
+class TensorizeOp(LoopPrimitiveOp):
+    """
+    Computes a loop, and the loops inside of it, by an instruction that multiplies tiles.
+
+    ```mlir
+    schedule.tensorize @k by "tdpbusd"
+    ```
+    """
+
+    name = "schedule.tensorize"
+
+    by = prop_def(StringAttr)
+
+    assembly_format = "$loop `by` $by attr-dict"
 
 
 @irdl_op_definition

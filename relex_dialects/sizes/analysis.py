@@ -11,8 +11,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from relex.dialects.errors import RangeError, fail, name_of
@@ -21,16 +21,13 @@ from relex.dialects.index.expr import constant_of, name_of_size, named, names_in
 from relex.dialects.index.text import parse_index
 from relex.dialects.index.values import substitute
 from relex.dialects.names import Names, identifier
-from relex.dialects.sizes.attributes import (
-    FunctionSizes,
-    sizes_in_type,
-)
+from relex.dialects.sizes.attributes import FunctionSizes, sizes_in_type
 from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, Size, Sizes
 from relex.dialects.sizes.expressions import sources as sources_of
 from relex.dialects.sizes.late import LateCheck, LateSize, LateSizes, data_name, is_data_name
-from relex.dialects.sizes.limits import bytes_of
 from relex.dialects.sizes.requirements import Requirement, Solver
 from relex.dialects.table import Table
+from relex.dialects.upstream.hints import isa
 
 SIZES = Table[type[Operation], Callable[[Any, "SizeAnalysis"], None]]("sizes")
 """Rules that infer the sizes of each op's results. Other packages add rules for their ops."""
@@ -59,6 +56,8 @@ class SizeAnalysis:
         self._late: dict[str, LateSize] = {}
         self._checks: dict[object, LateCheck] = {}
         self._facts: dict[object, Requirement] = {}
+        self._asserted: dict[tuple[Block | None, object], Operation] = {}
+        """The first assertion of each requirement in a block."""
         self._at_end: set[tuple[Block, object]] = set()
         """What holds at the end of branches."""
         self._aliases: dict[str, Size] = {}
@@ -70,7 +69,7 @@ class SizeAnalysis:
         """What is known around these."""
         self._solver = Solver()
         self._solver.require(Requirement(DYNAMIC_ONE, "==", 1))
-        self._own_memory: Size = 0
+        self._own_memory: list[tuple[Attribute, Sizes]] = []
         self._memory_of_callees: dict[Size, None] = {0: None}
         self._op = function
         self.unchecked: list[Operation] = []
@@ -134,11 +133,12 @@ class SizeAnalysis:
     def assume(self, requirement: Requirement) -> None:
         """Note that the current op makes sure of a requirement, wherever the late sizes in it are known, or in the rest
         of its branch."""
+        now = Requirement(*self._solved(requirement)).reduced()
+        self._asserted.setdefault((self._op.parent, now.meaning), self._op)
         if self._branch is not None and self._op.parent is self._branch:
-            self._note_in(self._branch, Requirement(*self._solved(requirement)).reduced())
+            self._note_in(self._branch, now)
             self._solver.require(requirement)
             return
-        now = Requirement(*self._solved(requirement)).reduced()
         last = LateSizes(self._late).last_in(now.lhs, now.rhs)
         if last is not None and last.block is self._op.parent:
             self._facts[now.meaning] = now
@@ -148,8 +148,8 @@ class SizeAnalysis:
         lhs, rhs = requirement.lhs, requirement.rhs
         if requirement.meaning in self._facts or Requirement(lhs, "==", rhs).meaning in self._facts:
             return True
-        limits = [f for f in self._facts.values() if f.relation == "<=" and f.lhs == lhs]
-        return requirement.relation == "<=" and any(Requirement(f.rhs, "<=", rhs).holds for f in limits)
+        limits = [f for f in self._facts.values() if f.relation == "<="]
+        return requirement.relation == "<=" and any(Requirement(f.rhs - f.lhs, "<=", rhs - lhs).holds for f in limits)
 
     def _solved(self, requirement: Requirement) -> tuple[Size, Literal["==", "<="], Size]:
         lhs, rhs = self._solver.solved([requirement.lhs, requirement.rhs])
@@ -181,8 +181,7 @@ class SizeAnalysis:
     def branch(self, block: Block, *, is_loop: bool = False) -> Generator[None]:
         """Infer sizes in a branch, or in a loop that may have no trips. What it requires is checked, and known, only
         where it runs; but sizes that have to be equal in a loop are so in every run. And no size of a branch may ever
-        be negative, or exceed an index: memory is planned for all branches. Loop functions have nothing that could
-        check it."""
+        exceed an index: memory is planned for all branches. Loop functions have nothing that could check it."""
         if not self._allows_late:
             yield
             return
@@ -194,8 +193,7 @@ class SizeAnalysis:
         self._branch, self._solver, self._facts = around.branch, around.solver, facts
         always = [requirement for requirement in inside.left if _is_limit(requirement)]
         for value in [value for value in self._values if value not in before]:
-            self._values[value] = sizes = inside.solved(self._values[value])
-            always += [Requirement(0, "<=", size) for size in sizes if value.type != IndexType()]
+            self._values[value] = inside.solved(self._values[value])
         for requirement in always:
             if not self.is_late(requirement.lhs, requirement.rhs):
                 around.solver.require(requirement)
@@ -229,7 +227,23 @@ class SizeAnalysis:
         sources = sources_of(self._entered)
         is_used = self._late or self._checks
         known = {name: (arguments(self._function)[i], d) for name, (i, d) in sources.items()} if is_used else {}
-        return LateSizes(self._late, tuple(self._checks.values()), known)
+        checks = [check for check in self._checks.values() if not self._is_asserted(check)]
+        # Limits of products first: other checks compute with numbers that have not wrapped around.
+        checks.sort(key=lambda check: not _is_limit(check.requirement) or name_of_size(check.found) is not None)
+        return LateSizes(self._late, checks, known)
+
+    def _is_asserted(self, check: LateCheck) -> bool:
+        """Return whether the program asserts a limit of a late size before there is a tensor that may have it."""
+        late = LateSizes(self._late).last_in(check.found)
+        if late is None or not _is_limit(check.requirement):
+            return False
+        op = self._asserted.get((late.block, check.requirement.meaning))
+        if op is None:
+            return False
+        while (op := op.prev_op) is not None and op is not late.value.owner:
+            if any(isa(result.type, TensorType) for result in op.results):
+                return False
+        return True
 
     def name_late(self, value: SSAValue, dimension: int, base: str) -> Size:
         """Return a new late size: a dimension of a tensor, or the value of an index. Fails where there may be none."""
@@ -341,7 +355,7 @@ class SizeAnalysis:
 
     def allocate(self, value: SSAValue) -> None:
         """Add the bytes of a value to the memory that the function needs."""
-        self._own_memory += bytes_of(value.type, self.sizes(value))
+        self._own_memory.append((value.type, self.sizes(value)))
 
     def visit(self, block: Block) -> None:
         """Apply the rules to the ops of a block, and to those nested in ops without a rule."""

@@ -21,6 +21,7 @@ from relex.dialects.op_edits import terminator_of
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.sizes.expressions import Size
+from relex.dialects.sizes.requirements import Requirement
 from relex.dialects.upstream.hints import isa
 
 Changing = set[tuple[int, int]]
@@ -39,6 +40,9 @@ def _infer_branches(op: scf.IfOp | scf.IndexSwitchOp, analysis: SizeAnalysis) ->
             continue
         found = zip(*(analysis.sizes(end.operands[i]) for end in ends), strict=True)
         shared = [_shared(regions, sizes, analysis) for sizes in found]
+        for size in shared:
+            if size is not None:
+                analysis.require(Requirement(0, "<=", size))  # Its memory is there before.
         analysis.set(result, [_name(result, d, analysis) if size is None else size for d, size in enumerate(shared)])
 
 

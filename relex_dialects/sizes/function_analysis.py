@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType, i8
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import argument_names, arguments, replacements
@@ -22,8 +22,8 @@ from relex.dialects.sizes.attributes import (
     stated_results,
 )
 from relex.dialects.sizes.expressions import Size, Sizes
-from relex.dialects.sizes.implied import needed
-from relex.dialects.sizes.limits import Typed, limits
+from relex.dialects.sizes.implied import in_any_run, needed
+from relex.dialects.sizes.limits import Typed, bytes_of, limits
 from relex.dialects.sizes.requirements import Requirement
 
 
@@ -48,11 +48,16 @@ class FunctionAnalysis(SizeAnalysis):
             self._check(requirement, owner if isinstance(owner, Operation) else self._function)
         requirements = [*needed(required), *fixed]
         outputs = tuple(map(self._solver.solved, results))
-        memory = self._solver.solved(self._own_memory + size for size in self._memory_of_callees)
+        own = sum(self._bytes(t, sizes, requirements) for t, sizes in self._own_memory)
+        memory = [own + size for size in self._solver.solved(self._memory_of_callees)]
         memory = [size for size in memory if not self.is_late(size)]
         found = FunctionSizes(inputs, outputs, tuple(requirements), tuple(dict.fromkeys(memory)))
         self._check_names(found)
         return found
+
+    def _bytes(self, t: Attribute, sizes: Sizes, requirements: Sequence[Requirement]) -> Size:
+        """Return how many bytes a tensor of the function needs, in a branch or not."""
+        return bytes_of(t, [in_any_run(size, requirements) for size in self._solver.solved(sizes)])
 
     def _inputs(self, entered: Sequence[Sizes]) -> tuple[tuple[Sizes, ...], list[Requirement]]:
         """Return the sizes of the arguments, and the requirements that numbers among them are constants: their type

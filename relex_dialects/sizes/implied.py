@@ -9,7 +9,7 @@ from itertools import chain
 from relex.dialects.index.atoms import Atom, Product, Symbol, VariableOrigin
 from relex.dialects.index.constraints import Constraint, System, at_least
 from relex.dialects.index.elimination import TooHardError
-from relex.dialects.index.expr import Index, constant_of, parts_of, span_of_atom, terms_of
+from relex.dialects.index.expr import Index, constant_of, larger, parts_of, span_of_atom, terms_of
 from relex.dialects.index.linear_forms import LinearForms
 from relex.dialects.index.solve import find_point
 from relex.dialects.sizes.expressions import MAX_ARGUMENT_SIZE, Size
@@ -95,6 +95,12 @@ def _follows(requirement: Requirement, given: Sequence[Requirement], positive: S
         return find_point(forms.system & broken, MOST_STEPS) is None
     except TooHardError:
         return False
+
+
+def in_any_run(size: Size, given: Sequence[Requirement]) -> Size:
+    """Return a size of a tensor, where the `given` requirements hold; 0 instead of less, as in a branch that does not
+    run."""
+    return size if always_holds(Requirement(0, "<=", size), given) else larger(0, size)
 
 
 def needed(requirements: Sequence[Requirement]) -> list[Requirement]:

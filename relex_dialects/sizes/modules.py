@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 from xdsl.dialects import memref, tensor
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, TensorType
@@ -68,6 +72,26 @@ def sizes_at_entry(function: Operation) -> FunctionSizes:
     return FunctionAnalysis(function, sizes_at_entry).run(body=False)
 
 
+_analysed: ContextVar[dict[Operation, FunctionSizes] | None] = ContextVar("analysed", default=None)
+
+
+@contextmanager
+def keeping_sizes() -> Generator[None]:
+    """Let `keep_sizes` keep sizes of functions in the `with` block."""
+    token = _analysed.set({})
+    try:
+        yield
+    finally:
+        _analysed.reset(token)
+
+
+def keep_sizes(found: Mapping[Operation, FunctionSizes]) -> None:
+    """Keep sizes of functions that stay as they are until the next call of this function, which replaces them."""
+    if (kept := _analysed.get()) is not None:
+        kept.clear()
+        kept.update(found)
+
+
 class ModuleSizes:
     """The sizes in the functions of a module, each computed on first use.
 
@@ -75,7 +99,9 @@ class ModuleSizes:
     """
 
     def __init__(self) -> None:
-        self._found: dict[Operation, tuple[FunctionSizes, dict[SSAValue, Sizes], LateSizes] | None] = {}
+        self._found: dict[Operation, tuple[FunctionSizes, dict[SSAValue, Sizes], LateSizes] | None] = {
+            function: (sizes, {}, LateSizes()) for function, sizes in (_analysed.get() or {}).items()
+        }
 
     @classmethod
     def of_all(cls, module: ModuleOp) -> ModuleSizes:

@@ -11,13 +11,13 @@ from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import InferenceError, fail, name_of, one_line
 from relex.dialects.index.expr import names_in
-from relex.dialects.index.from_ir import EXPRESSIONS
+from relex.dialects.index.from_ir import EXPRESSIONS, divisor_of
 from relex.dialects.index.values import substitute
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, DataflowOp, MatchSizesOp, Operator
 from relex.dialects.relex.types import SizedType
 from relex.dialects.sizes.analysis import SIZES, SizeAnalysis
 from relex.dialects.sizes.attributes import sizes_in_type
-from relex.dialects.sizes.expressions import count
+from relex.dialects.sizes.expressions import Size, count
 from relex.dialects.sizes.late import data_size
 from relex.dialects.sizes.requirements import Requirement, gathering
 from relex.dialects.tir import AllocBufferOp
@@ -166,5 +166,18 @@ def _infer_arithmetic(op: Operation, analysis: SizeAnalysis) -> None:
     if type(op.results[0].type) is not IndexType or not all(map(analysis.knows, op.operands)):
         return
     value = EXPRESSIONS[type(op)](op, analysis.number)
+    if value is None and isinstance(op, _Division):
+        value = _part_of_dimension(op, analysis)
     if value is not None:
         analysis.set(op.results[0], [value])
+
+
+_Division = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemUIOp
+
+
+def _part_of_dimension(op: _Division, analysis: SizeAnalysis) -> Size | None:
+    """Return a quotient or a remainder of a dimension, which is never negative, whatever its expression may be."""
+    dividend, divisor = analysis.number(op.lhs), divisor_of(analysis.number(op.rhs))
+    if not isinstance(op.lhs.owner, tensor.DimOp | memref.DimOp) or not divisor:
+        return None
+    return dividend // divisor if isinstance(op, arith.DivSIOp | arith.DivUIOp) else dividend % divisor

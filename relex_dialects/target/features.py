@@ -119,6 +119,11 @@ def has_feature(target: Target, feature: str) -> bool:
     return feature in features_among(target, (feature,))
 
 
+def has_feature_of(target: Target, architecture: str, feature: str) -> bool:
+    """Return whether every machine of a target is of an architecture, and has a feature of it."""
+    return architecture_of(target.triple) == architecture and has_feature(target, feature)
+
+
 def provides(target: Target, feature: str | None) -> bool:
     """Return whether a target has a feature as the record of a processor names it: empty for what every machine has,
     None for what none has."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -47,11 +48,28 @@ NEW_RESULT = "relex_new_result"
 sizes are known only during a call."""
 
 HAS_MEMORY = "relex_has_memory"
-"""The function that asks whether a buffer of n bytes can be allocated. In the text, the answer is yes; for
-programs that this process runs, the runtime answers."""
+"""The function that asks whether a buffer of n bytes can be allocated. In the text, the answer is yes; for programs
+that this process runs, the runtime answers, and in object files for C it tries to allocate them."""
 
 STOPPED = "expected to go on, found that the run was stopped"
 """The message of the assertion that a loop goes on. What has stopped the run is raised instead of it."""
+
+
+TILES = "amx-tile"
+"""LLVM's name of the feature that processors with tiles have."""
+
+
+def may_use_tiles() -> bool:
+    """Ask Linux for the permission to use tiles, for this process and all of its threads; return whether it is given.
+    Without it, the first such instruction would end the process."""
+    import ctypes  # Few processes need it.
+
+    if not sys.platform.startswith("linux"):
+        return False
+    call = ctypes.CDLL(None).syscall
+    call.restype = ctypes.c_long
+    # The system call arch_prctl of x86-64, to request (ARCH_REQ_XCOMP_PERM) the state of tiles (XFEATURE_XTILEDATA).
+    return call(ctypes.c_long(158), ctypes.c_long(0x1023), ctypes.c_long(18)) == 0
 
 
 @dataclass(frozen=True)
@@ -65,10 +83,12 @@ class Target:
     @classmethod
     @cache
     def host(cls) -> Target:
-        """Return the machine that this process runs on."""
+        """Return the machine that this process runs on, without tiles (AMX) where the system does not permit them."""
         from relex.dialects.target.llvm_binding import llvm
 
         features = llvm.get_host_cpu_features()
+        if features.get(TILES) and not may_use_tiles():
+            features = {name: on and not name.startswith("amx") for name, on in features.items()}
         flags = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(features.items()))
         return cls(llvm.get_process_triple(), llvm.get_host_cpu_name(), flags)
 

@@ -73,6 +73,9 @@ class Processor:
     dot4_features: tuple[str, ...] = ()
     """The features, any of which has instructions for `tir.dot4` in vectors; empty strings for what all have."""
 
+    tile_features: tuple[str, ...] = ()
+    """The features that have instructions which multiply tiles, `TILE_PRODUCTS`."""
+
     assumed: str = ""
     """The features, as in `Target`, of code for a triple with an operating system, unless it is for a certain cpu."""
 
@@ -104,6 +107,7 @@ _X86_64 = Processor(
     f16_rounding_feature="avx512fp16",
     rounding_feature="sse4.1",
     dot4_features=("",),
+    tile_features=("amx-int8", "amx-bf16"),
     # Otherwise loops vectorized by LLVM use half of each register on Intel's processors, unlike loops in vectors here.
     tuning="-prefer-256-bit",
     lists_features=True,
@@ -193,11 +197,15 @@ def processors_for(triple: str) -> list[Processor]:
 
 
 def processor_of(target: Target) -> Processor | None:
-    """Return the processor with the widest vectors that all machines of a target have, or None if there is none."""
+    """Return the processor with the widest vectors that all machines of a target have, or None if there is none. Its
+    features for tiles are those that the target has."""
     from relex.dialects.target.features import has_feature
 
     kinds = [kind for kind in processors_for(target.triple) if kind.vector_bits]
-    return next((kind for kind in kinds if not kind.feature or has_feature(target, kind.feature)), None)
+    found = next((kind for kind in kinds if not kind.feature or has_feature(target, kind.feature)), None)
+    if found is None or not found.tile_features:
+        return found
+    return replace(found, tile_features=tuple(name for name in found.tile_features if has_feature(target, name)))
 
 
 def baseline_of(triple: str) -> Processor:

@@ -14,7 +14,7 @@ from relex.lowering.llvm.c_interface import C_PREFIX
 from relex.lowering.llvm.object_code import compile_module
 from relex.passes.driver.extension import AnyExtension
 from relex.runtime.c.header import c_header
-from relex.runtime.c.late_results import ask_caller
+from relex.runtime.c.late_results import ask_allocator, ask_caller
 from relex.runtime.c.names import CNames
 from relex.runtime.compilation import lower_program
 from relex.runtime.container import as_path, write_file
@@ -57,6 +57,7 @@ def build_object(
         symbols = {symbol_of(op) for op in lowered.module.ops}
         signatures = [s for s in lowered.signatures.values() if C_PREFIX + s.name in symbols or _is_on_numbers(s)]
         ask_caller(lowered.module)
+        ask_allocator(lowered.module)
         libraries = tuple(lowered.libraries)
         names = CNames(path.stem, signatures, libraries)
         compiled = compile_module(lowered.module, embed_constants=True, names=names.symbols)
@@ -69,5 +70,5 @@ def build_object(
 
 
 def _is_on_numbers(signature: Signature) -> bool:
-    """Return whether a function takes and returns numbers alone."""
-    return all(spec.is_scalar for spec in (*signature.inputs, *signature.outputs))
+    """Return whether a function takes and returns numbers alone, besides results whose memory it asks for."""
+    return all(spec.is_scalar for spec in signature.framed)

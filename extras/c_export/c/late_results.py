@@ -1,15 +1,15 @@
-"""Memory for results whose sizes only a call finds out: exported code asks its caller."""
+"""Memory for what has a size that only a call finds out: exported code asks its caller, or the allocator."""
 
 from __future__ import annotations
 
 from xdsl.builder import Builder
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, SymbolRefAttr, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr, i32, i64
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.symbols import symbol_of
-from relex.dialects.target.machine import NEW_RESULT, PACKED_PREFIX
+from relex.dialects.target.machine import HAS_MEMORY, NEW_RESULT, PACKED_PREFIX
 from relex.lowering.llvm.c_interface import C_PREFIX, call
 from relex.lowering.llvm.types import PTR
 
@@ -54,6 +54,50 @@ def ask_caller(module: ModuleOp) -> None:
         function.function_type = llvm.LLVMFunctionType([*function.function_type.inputs, PTR], output)
     for op in [op for op in module.ops if symbol_of(op) == NEW_RESULT]:
         Rewriter.erase_op(op)
+
+
+def ask_allocator(module: ModuleOp) -> None:
+    """Let the function that says whether there is memory for a large buffer try to allocate it.
+
+    ```mlir
+    llvm.func internal @relex_has_memory(%bytes: i64) -> i1 {
+      %true = llvm.mlir.constant(true) : i1
+      llvm.return %true : i1
+    // becomes
+    llvm.func internal @relex_has_memory(%bytes: i64) -> i1 attributes {passthrough = ["noinline", "optnone"]} {
+      %p = llvm.call @malloc(%bytes) : (i64) -> !llvm.ptr
+      llvm.call @free(%p) : (!llvm.ptr) -> ()
+      %null = llvm.mlir.zero : !llvm.ptr
+      %given = llvm.icmp "ne" %p, %null : !llvm.ptr
+      llvm.return %given : i1
+    ```
+    """
+    functions = {f.sym_name.data: f for f in module.ops if isinstance(f, llvm.FuncOp)}
+    question, malloc = functions.get(HAS_MEMORY), functions.get("malloc")
+    if question is None or malloc is None:
+        return
+    # LLVM takes it that there is always memory for what nobody uses.
+    question.attributes["passthrough"] = ArrayAttr([StringAttr("noinline"), StringAttr("optnone")])
+    block = Block(arg_types=question.function_type.inputs)
+    question.body.detach_block(0)
+    question.body.add_block(block)
+    builder = Builder(InsertPoint.at_end(block))
+    (kind,), size = malloc.function_type.inputs, block.args[0]
+    if kind != size.type:
+        size = builder.insert(llvm.TruncOp(size, kind)).res
+    space = builder.insert(call(SymbolRefAttr("malloc"), [size], PTR)).results[0]
+    builder.insert(call(SymbolRefAttr("free"), [space], llvm.LLVMVoidType()))
+    null = builder.insert(llvm.ZeroOp(result_types=[PTR])).res
+    given = builder.insert(llvm.ICmpOp(space, null, IntegerAttr(_NOT_EQUAL, i64))).res
+    if kind != block.args[0].type:
+        same = builder.insert(llvm.ZExtOp(size, block.args[0].type)).res
+        fits = builder.insert(llvm.ICmpOp(same, block.args[0], IntegerAttr(_EQUAL, i64))).res
+        given = builder.insert(llvm.AndOp(given, fits)).res
+    builder.insert(llvm.ReturnOp(given))
+
+
+_EQUAL, _NOT_EQUAL = 0, 1
+"""Predicates of `llvm.icmp`."""
 
 
 def _calls(op: Operation, name: str) -> bool:

@@ -156,3 +156,79 @@ def test_the_header_is_one_of_cpp(tmp_path: Path) -> None:
     (tmp_path / "main.cc").write_text('#include "model.h"\n')
     command = ["c++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-c", "main.cc"]
     assert not subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stderr
+
+
+NUMBERS = """
+func.func @main(%n: i64) -> (tensor<?xi64>, i64) {
+  %zero = relex.constant dense<0> : tensor<i64>
+  %one = relex.constant dense<1> : tensor<i64>
+  %end = tensor.from_elements %n : tensor<i64>
+  %r = relex.arange %zero, %end, %one : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+  func.return %r, %n : tensor<?xi64>, i64
+}
+"""
+
+
+@needs_cc
+def test_functions_of_numbers_alone(tmp_path: Path) -> None:
+    build_object(NUMBERS, tmp_path / "model.o")
+    printed = run_c(
+        tmp_path,
+        r"""
+#include "model.h"
+#include <stdio.h>
+
+int main(void) {
+  int64_t *places, shape[1], same;
+  int status = model_main(3, &same, &places, shape, NULL, NULL);
+  printf("%d: %d %d %d, %d of %d\n", status, (int)places[0], (int)places[1], (int)places[2], (int)shape[0], (int)same);
+  free(places);
+  puts(model_main_message(model_main((int64_t)1 << 60, &same, &places, shape, NULL, NULL)));
+  return 0;
+}
+""",
+        "model.o",
+    )
+    message = "'relex.arange' expected a size from 0 to 144115188075855872 as number of length"
+    assert printed.splitlines() == ["0: 0 1 2, 3 of 3", message]
+
+
+HUGE = """
+func.func @main(%n: tensor<2xi64>, %x: tensor<f32>) -> tensor<f32> {
+  %s = relex.as_sizes %n : (tensor<2xi64>) -> tensor<0x?x?xi1>
+  %t = relex.broadcast_to %x like(%s) shape = [-1, -1] sizes = ["like0_d1", "like0_d2"]
+      : (tensor<f32>, tensor<0x?x?xi1>) -> tensor<?x?xf32>
+  %u = relex.cumsum %t axis = 0 : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %m = relex.max %u : (tensor<?x?xf32>) -> tensor<f32>
+  func.return %m : tensor<f32>
+}
+"""
+
+
+@needs_cc
+def test_more_than_there_is_memory(tmp_path: Path) -> None:
+    """A large buffer in the middle of a call is an error, too, before anything is written to it."""
+    build_object(HUGE, tmp_path / "model.o")
+    printed = run_c(
+        tmp_path,
+        r"""
+#include "model.h"
+#include <stdio.h>
+
+int main(void) {
+  const int64_t sizes[3][2] = {{3, 2}, {1 << 11, 1 << 11}, {1ll << 25, 1ll << 25}};
+  float one = 1, most;
+  for (int i = 0; i < 3; ++i) {
+    int status = model_main(sizes[i], &one, &most);
+    if (status) {
+      puts(model_main_message(status));
+    } else {
+      printf("%g\n", most);
+    }
+  }
+  return 0;
+}
+""",
+        "model.o",
+    )
+    assert printed.splitlines() == ["3", "2048", "expected memory for the bytes of a result of @broadcast_to"]

@@ -16,8 +16,10 @@ from xdsl.ir import Operation
 
 from relex.dialects.dtypes import is_float_dtype
 from relex.dialects.table import Table
+from relex.dialects.tir import Dot2Op
 from relex.reference.domains.symbols import SUM, SymbolHead
 from relex.reference.equivalence.bounded import SLACK, Format, add_terms, plain, quantum_of, spread_of, value_of, where
+from relex.reference.interpreter.arith import bf16_in
 from relex.reference.interpreter.math import FUNCTIONS
 from relex.reference.interpreter.memory import any_of
 
@@ -133,6 +135,22 @@ def bound_fma(head: SymbolHead, value: Any, a: Any, b: Any, c: Any) -> Any:
     spread_a, spread_b = spread_of(a), spread_of(b)
     exact = np.abs(_wide(a)) * spread_b + np.abs(_wide(b)) * spread_a + 2 * spread_a * spread_b + spread_of(c)
     return _rounded(head, value, exact, (a, b, c), straddles=True)
+
+
+@RULES.rule(*names_of(Dot2Op))
+def bound_pairs(head: SymbolHead, value: Any, a: Any, b: Any) -> Any:
+    """Bound two products that are added up. Either of them may be fused into a sum without rounding, and what is not
+    normal, factors and sums, may be zero: a tile has some sums for each pair."""
+    fmt, least = Format.of(value.dtype), float(np.finfo(value.dtype).tiny)
+    size, lost = 0.0, 4 * least
+    with np.errstate(all="ignore"):
+        for place in range(2):
+            left, right = (np.abs(_wide(bf16_in(value_of(x), place))) for x in (a, b))
+            size += left * right
+            lost += where(((left > 0) & (left < least)) | ((right > 0) & (right < least)), left * right, 0.0)
+    is_known = (spread_of(a) == 0) & (spread_of(b) == 0) & ((size < fmt.largest) | ~np.isfinite(size))
+    spread = where(np.isfinite(size), SLACK * (2 * fmt.roundoff * size + lost), 0.0)
+    return plain(value, where(is_known, spread, np.inf))
 
 
 @RULES.rule(*names_of(arith.NegfOp, math.AbsFOp, arith.ExtFOp))

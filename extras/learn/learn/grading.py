@@ -164,7 +164,7 @@ def _fast_enough(module: ModuleOp, start: ModuleOp, aim: Aim, bar: Bar) -> str:
     main, other = build(module)["main"], _other(module, start, aim, bar)
     ratio, seconds = _ratio(lambda: other(*given), lambda: main(*given))
     than = "the start" if bar.than == "unscheduled" else bar.than
-    measured = f"{seconds * 1e6:.3g} us for a call, {ratio:.2f} times as fast as {than}"
+    measured = f"{seconds * 1e6:.0f} us for a call, {ratio:.2f} times as fast as {than}"
     if ratio < bar.times:
         raise ToolError(f"expected at least {bar.times:.2f} times the speed of {than}: {measured}")
     return measured

@@ -75,9 +75,17 @@ def test_heads_with_a_cache() -> None:
 
 
 def test_what_attention_lacks() -> None:
-    model, _ = one_node("MultiHeadAttention", [normal(B, S, N, 3, 4)], num_heads=N)
-    with pytest.raises(CompileError, match="in one tensor; give them apart"):
+    model, _ = one_node("MultiHeadAttention", [normal(B, S, H)], num_heads=N)
+    with pytest.raises(CompileError, match="expected 3 tensors in one of five dimensions, found 3"):
         from_onnx(model)
+    caches = [normal(B, N, 9, H // N), normal(B, N, 9, H // N)]
+    rows = [normal(B, S, H), normal(B, S, H), normal(B, S, H)]
+    shared = [*rows, None, np.ones((B, S), np.int32), None, *caches, np.array([2], np.int32)]
+    with pytest.raises(CompileError, match="masks of caches that inputs share with results"):
+        from_onnx(one_node("MultiHeadAttention", shared, num_heads=N)[0])
+    beams = [*rows, *[None] * 3, *caches, np.array([2], np.int32), np.zeros((B, 1, 9), np.int32)]
+    with pytest.raises(CompileError, match="beams that share caches"):
+        from_onnx(one_node("MultiHeadAttention", beams, num_heads=N)[0])
     model, _ = one_node("Attention", [normal(B, S, H), normal(H, 3 * H)], num_heads=N, do_rotary=1)
     with pytest.raises(CompileError, match=r"'do_rotary': .* export the model without it"):
         from_onnx(model)
@@ -148,3 +156,34 @@ def test_groups_with_one_more_key(past: int | None) -> None:
         smooth = {} if len(given) > len(inputs) else {"smooth_softmax": 1}
         names = ("y", "keys", "values")
         expect_same("GroupQueryAttention", given, *names, constants=(6,), run=interpret, **HEADS, **smooth)
+
+
+def results(inputs: list[Any]) -> Any:
+    model, feed = one_node("MultiHeadAttention", inputs, num_heads=N)
+    return interpret(from_onnx(model))["main"](*feed.values())
+
+
+def test_queries_keys_and_values_beside_each_other() -> None:
+    """ONNX Runtime has them for graphics processors only."""
+    q, k, v = (normal(B, S, N, H // N) for _ in range(3))
+    apart = [x.reshape(B, S, H) for x in (q, k, v)]
+    np.testing.assert_array_equal(results([np.stack([q, k, v], 3)]), results(apart))
+    np.testing.assert_array_equal(results([apart[0], np.stack([k, v], 3)]), results(apart))
+
+
+@pytest.mark.parametrize("length", [0, 2, 8])
+def test_caches_that_inputs_share_with_results(length: int) -> None:
+    """New places come after as many as there are."""
+    rows, caches = [normal(B, 1, H) for _ in range(3)], [normal(B, N, 9, H // N) for _ in range(2)]
+    count = np.array([length], np.int32)
+    given: dict[str, Any] = {"num_heads": N, "run": interpret}
+    names = ("y", "keys", "values")
+    expect_same("MultiHeadAttention", [*rows, *[None] * 3, *caches, count], *names, **given)
+    step = [*rows, None, None, *caches, count]
+    expect_same("DecoderMaskedMultiHeadAttention", step, *names, past_present_share_buffer=1, **given)
+
+
+def test_a_step_of_attention_to_another_text() -> None:
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+    inputs = [normal(B, 1, H), normal(B, N, 5, H // N), normal(B, N, 5, H // N), mask]
+    expect_same("DecoderMaskedMultiHeadAttention", inputs, num_heads=N, run=interpret)

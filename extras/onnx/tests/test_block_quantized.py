@@ -138,3 +138,14 @@ def test_numbers_of_other_bits(bits: int) -> None:
     model, _ = one_node("MatMulNBits", inputs, constants=(1, 2), K=64, N=6, bits=bits, block_size=32)
     with pytest.raises(CompileError, match=f"expected numbers of 2, 4 or 8 bits, found {bits}"):
         from_onnx(model)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@pytest.mark.parametrize(("rows", "width", "block"), [(6, 32, 16), (5, 48, 16), (4, 40, 32)])
+def test_weights_of_tables(kind: int, rows: int, width: int, block: int) -> None:
+    digits = RNG.integers(0, 256, rows * width // 2).astype(np.uint8)
+    inputs = [normal(3, width), digits, np.abs(normal(-(-rows * width // block)))]
+    given: dict[str, Any] = {"N": rows, "K": width, "block_size": block, "quant_type": kind}
+    expect_same("MatMulBnb4", inputs, constants=(1, 2), run=interpret, **given)
+    with pytest.raises(CompileError, match="that are transposed"):
+        from_onnx(one_node("MatMulBnb4", inputs, constants=(1, 2), transB=0, **given)[0])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contrib import expect_same, normal, one_node
+from contrib import RNG, expect_same, normal, one_node
 
 from relex.dialects.errors import CompileError
 from relex.frontend.onnx import from_onnx
@@ -37,6 +37,56 @@ def test_gated_experts() -> None:
     expect_same("MoE", inputs(2), constants=(2, 3, 4, 5), is_open=False, run=interpret, **given)
 
 
+def test_gates_that_are_separate() -> None:
+    """A gate for each expert, which ONNX Runtime does not compute on a CPU."""
+    x, scores, *weights = inputs(is_biased=False)
+    weights += [normal(EXPERTS, INNER, WIDTH)]
+    model, feed = one_node("MoE", [x, scores, *weights], is_open=False, k=EXPERTS, activation_type="silu")
+    hidden = np.einsum("rw,eiw->eri", x, weights[0])
+    inner = hidden / (1 + np.exp(-hidden)) * np.einsum("rw,eiw->eri", x, weights[4])
+    shares = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+    wanted = np.einsum("eri,ewi,re->rw", inner, weights[2], shares)
+    found = interpret(from_onnx(model))["main"](*feed.values())
+    np.testing.assert_allclose(found, wanted, 1e-4, 1e-5)
+
+
+BLOCK = 16
+QUANTIZED_WIDTH, QUANTIZED_INNER = 32, 48
+
+
+def quantized_inputs(bits: int, block: int, *, has_zeros: bool, pairs: int = 1) -> list[Any]:
+    """Return rows, scores of experts, and two layers of a few bits with scales of rows, or of blocks of them."""
+
+    def layer(rows: int, width: int) -> tuple[list[Any], Any]:
+        scales = (EXPERTS, rows, width // block) if block else (EXPERTS, rows)
+        zeros = (*scales[:-1], -(-scales[-1] * bits // 8))
+        digits, zeros = (RNG.integers(0, 256, shape, np.uint8) for shape in ((EXPERTS, rows, width * bits // 8), zeros))
+        factors = RNG.uniform(0.005, 0.02, scales).astype(np.float32)
+        return [digits, factors, normal(EXPERTS, rows)], zeros if has_zeros else None
+
+    first, first_zeros = layer(pairs * QUANTIZED_INNER, QUANTIZED_WIDTH)
+    second, second_zeros = layer(QUANTIZED_WIDTH, QUANTIZED_INNER)
+    rows = [normal(ROWS, QUANTIZED_WIDTH), normal(ROWS, EXPERTS)]
+    return [*rows, *first, *second, None, None, None, first_zeros, second_zeros]
+
+
+@pytest.mark.parametrize("has_zeros", [False, True])
+@pytest.mark.parametrize(("bits", "block"), [(2, 0), (2, BLOCK), (4, 0), (4, BLOCK), (8, 0)])
+def test_quantized_experts(bits: int, block: int, has_zeros: bool) -> None:
+    given: dict[str, Any] = {"expert_weight_bits": bits, "k": 2, "activation_type": "silu", "is_open": False}
+    if block:
+        given["block_size"] = block
+    expect_same("QMoE", quantized_inputs(bits, block, has_zeros=has_zeros), run=interpret, **given)
+
+
+@pytest.mark.parametrize("normalized", [0, 1])
+def test_given_shares_of_quantized_experts(normalized: int) -> None:
+    given: dict[str, Any] = {"activation_type": "swiglu", "swiglu_fusion": 1, "k": 2}
+    shares = [None, np.abs(normal(ROWS, EXPERTS))]
+    tensors = [*quantized_inputs(4, BLOCK, has_zeros=True, pairs=2), *shares]
+    expect_same("QMoE", tensors, is_open=False, block_size=BLOCK, normalize_routing_weights=normalized, **given)
+
+
 def test_rows_of_texts() -> None:
     """A batch of texts, and layers without biases."""
     x, *others = inputs(is_biased=False)
@@ -60,9 +110,13 @@ def test_refusals() -> None:
     model, _ = one_node("MoE", inputs(), activation_type="swiglu", k=1)
     with pytest.raises(CompileError, match=r"expected an activation among gelu, .* and swiglu of pairs, found swiglu"):
         from_onnx(model)
-    gates = [*inputs(), normal(EXPERTS, INNER, WIDTH)]
-    with pytest.raises(CompileError, match="gates that are separate weights"):
-        from_onnx(one_node("MoE", gates)[0])
+    with pytest.raises(CompileError, match="sparse mixers"):
+        from_onnx(one_node("MoE", inputs(), use_sparse_mixer=1)[0])
+    quantized = quantized_inputs(4, 0, has_zeros=False)
+    with pytest.raises(CompileError, match="weights of floats, and layers that differ in bits"):
+        from_onnx(one_node("QMoE", quantized, quant_type="fp8")[0])
+    with pytest.raises(CompileError, match="expected numbers of 2, 4 or 8 bits, found 3"):
+        from_onnx(one_node("QMoE", quantized, expert_weight_bits=3)[0])
     for count in (0, EXPERTS + 1):
         with pytest.raises(CompileError, match=f"expected 1 to {EXPERTS} experts for a row, found {count}"):
             from_onnx(one_node("MoE", inputs(), is_open=False, k=count)[0])

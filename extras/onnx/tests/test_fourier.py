@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx_runtime import expect_as_onnx_runtime
 
 from relex.dialects.arrays import Array
+from relex.dialects.exceptions import ShapeError
 from relex.dialects.relex import ConstantOp
 from relex.dialects.relex.types import shape_of
 from relex.frontend.onnx import from_onnx
@@ -66,3 +68,19 @@ def test_matrices_stay_small() -> None:
     module = from_onnx(model(["n", 4096, 2], TensorProto.DOUBLE))
     sizes = [shape_of(op.result) for op in module.walk() if isinstance(op, ConstantOp)]
     assert max(map(prod, sizes)) == 4096
+
+
+@pytest.mark.parametrize("shape", [(2, 21), (2, 21, 1)])
+@pytest.mark.parametrize("onesided", [0, 1])
+def test_windows_of_signals_of_dynamic_length(shape: tuple[int, ...], onesided: int) -> None:
+    """Real signals may come without a dimension for their parts."""
+    step, window = numpy_helper.from_array(np.array(4), "step"), RNG.standard_normal(8).astype(np.float32)
+    node = helper.make_node("STFT", ["x", "step", "window"], ["y"], onesided=onesided)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "length", *shape[2:]])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([node], "stft", [x], [y], [step, numpy_helper.from_array(window, "window")])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    feeds = [{"x": RNG.standard_normal((2, n, *shape[2:])).astype(np.float32)} for n in (21, 8, 9)]
+    main = expect_as_onnx_runtime(made, *feeds, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ShapeError, match="expected 8 <= length, found length = 7"):
+        main(feeds[0]["x"][:, :7])

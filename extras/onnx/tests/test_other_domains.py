@@ -34,6 +34,8 @@ CASES: list[tuple[str, list[Any], tuple[int, ...], dict[str, Any]]] = [
     ("ScaledSiLU", [normal(2, 3)], (), {"alpha": 1.5}),
     ("ScaledSiLU", [normal(2, 3).astype(np.float16), np.float32(0.5)], (1,), {}),
     ("GatedRMSNorm", [normal(2, 3, 8), normal(4), normal(2, 3, 8)], (), {"activation": "sigmoid"}),
+    ("Inverse", [normal(3, 5, 5)], (), {}),
+    ("Inverse", [np.array([[[0, 2], [1, 0]], [[0, 1], [4, 3]]], np.float32)], (), {}),
     ("GatedRMSNorm", [normal(2, 8), normal(8), normal(2, 8)], (), {"epsilon": 0.1}),
 ]
 

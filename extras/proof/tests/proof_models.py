@@ -55,4 +55,25 @@ def resnet_block() -> ModuleOp:
     return from_onnx(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]))
 
 
-MODELS = {"transformer-layer": transformer_layer, "resnet-block": resnet_block}
+def resnet50(pixels: int = 32, fewer: int = 16) -> ModuleOp:
+    """All of ResNet-50: 53 convolutions, of images of 32 by 32 `pixels`, with a sixteenth of the channels."""
+    onnx: Any = import_module("onnx")
+    model = import_module("benchmarks.models").network("resnet50", pixels)
+
+    def small(size: int) -> int:
+        return size // fewer if size % 64 == 0 else size
+
+    for tensor in model.graph.initializer:
+        array = onnx.numpy_helper.to_array(tensor)
+        if array.dtype == np.int64:
+            array = np.array([small(size) for size in array])
+        else:
+            array = array[tuple(slice(small(size)) for size in array.shape)]
+        tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+    (pool,) = (node for node in model.graph.node if node.op_type == "AveragePool")
+    (window,) = (a for a in pool.attribute if a.name == "kernel_shape")
+    window.ints[:] = [pixels // 32] * 2
+    return from_onnx(model)
+
+
+MODELS = {"transformer-layer": transformer_layer, "resnet-block": resnet_block, "resnet50": resnet50}

@@ -1,9 +1,9 @@
 """
 How much of the default compilation is proved: `proof_share.py SET...` compiles programs with proofs, and prints a table
 of the passes. The sets are `operators` (the cases of `operator_cases`), `examples` (the programs of `examples` and
-`docs`), `fuzzed:1000` (random programs of `relex-fuzz`; `--seed` draws others), `transformer-layer` and `resnet-block`
-(see `proof_models`), and files. `--why` adds a line for each function that is not proved. The cases are found with
-`PYTHONPATH=tests/unit/support:tests/unit/end_to_end`.
+`docs`), `fuzzed:1000` (random programs of `relex-fuzz`; `--seed` draws others), `transformer-layer`, `resnet-block` and
+`resnet50` (see `proof_models`), and files. `--why` adds a line for each function that is not proved. The cases are
+found with `PYTHONPATH=tests/unit/support:tests/unit/end_to_end`.
 
 `--record FILE` writes a line for each program when it is done, and takes what the file has already from there, so that
 a long run may be stopped. `--limit 600` gives the proofs of a program ten minutes of a processor's time: what is left

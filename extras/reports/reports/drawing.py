@@ -138,11 +138,14 @@ def _draw(function: func.FuncOp, parts: Mapping[str, tuple[str, ...]], known: Ma
 
 
 def _number(value: SSAValue, numbers: Mapping[SSAValue, int]) -> int | None:
-    """Return the box that a value comes from. What a region computes, a dataflow block's, comes from within."""
+    """Return the box that a value comes from. What a region computes, a dataflow block's, comes from within; a view of
+    a tensor, such as one of another shape, comes from where the tensor comes from."""
     if isinstance(value, OpResult) and value not in numbers and value.op.regions and value.op.regions[0].blocks:
         end = value.op.regions[0].blocks[-1].last_op
         if end is not None and value.index < len(end.operands):
             return _number(end.operands[value.index], numbers)
+    if isinstance(value, OpResult) and value.op.name.startswith("tensor.") and isa(value.type, TensorType):
+        return _number(value.op.operands[0], numbers) if value.op.operands else None
     return numbers.get(value)
 
 

@@ -17,6 +17,17 @@ from relex.lowering.memory.lifetimes import uses_of_memory
 from relex.lowering.memory.needs import BufferSizes
 from relex.passes.cpu.cost import LIKELY_SIZE
 
+_VIEWS = (
+    memref.CastOp,
+    memref.CollapseShapeOp,
+    memref.DimOp,
+    memref.ExpandShapeOp,
+    memref.ReinterpretCastOp,
+    memref.SubviewOp,
+    memref.ViewOp,
+)
+"""Ops that access no elements."""
+
 
 @dataclass(frozen=True)
 class ArenaPart:
@@ -120,7 +131,7 @@ def _accesses(view: memref.ViewOp) -> Sequence[Operation]:
     block = view.parent_block()
     found = [use.operation for use in uses_of_memory(view.results[0]) or ()]
     outer = [block.find_ancestor_op_in_block(op) for op in found] if block is not None else []
-    return [op for op in outer if op is not None and op.operands and not isinstance(op, memref.ViewOp)]
+    return [op for op in outer if op is not None and op.operands and not isinstance(op, _VIEWS)]
 
 
 def _name(op: Operation) -> str:

@@ -123,10 +123,9 @@ def _losses(report: CompilationReport, profile: Profile) -> Iterator[Loss]:
         if lost > 0:
             reason, advice = next(found for explain in _EXPLANATIONS if (found := explain(kernel)) is not None)
             yield Loss(row.function, lost, reason, advice)
-    between = profile.seconds - sum(row.seconds for row in profile.rows)
-    if between > 0:
+    if profile.between > 0:
         advice = "larger inputs at once, or a program that calls the function in a loop, make it count less"
-        yield Loss("", between, "the call from Python, and what is between the kernels", advice)
+        yield Loss("", profile.between, "the call from Python, and what is between the kernels", advice)
 
 
 def _rules(steps: Sequence[PassStep]) -> Iterator[tuple[str, str]]:
@@ -191,7 +190,7 @@ def _of_memory(kernel: _Kernel) -> tuple[str, str] | None:
     rate = f"{_bytes(row.bytes)} a call at {row.bytes_per_second / 1e9:.1f} GB/s"
     if kernel.share > CLOSE:
         return f"close to the limit of memory: {rate}", "only fewer bytes make it faster: fused, or in narrower numbers"
-    what = f"limited by memory, and behind it: {rate}"
+    what = f"limited by memory, and slower than that: {rate}"
     return what, "see by which steps its operands are read; fusing it with its neighbours saves their bytes"
 
 

@@ -139,8 +139,8 @@ def _decided(module: ModuleOp, remarks: Iterable[ShownRemark]) -> Iterator[Check
 
 
 def _function_of(diagnostic: Diagnostic) -> str:
-    """Return the name of the function that a diagnostic is about."""
+    """Return the name of the function that a diagnostic is about; it may not be part of a module yet, or no more."""
     op = diagnostic.op
-    while op is not None and not isinstance(op.parent_op(), ModuleOp):
-        op = op.parent_op()
+    while op is not None and (outer := op.parent_op()) is not None and not isinstance(outer, ModuleOp):
+        op = outer
     return "" if op is None else symbol_name(op)

@@ -120,7 +120,7 @@ def test_an_overview_counts_and_explains(reported: CompilationReport):
         ("softmax", ("100x100xf32",), 1e-7, 100, 40, "a call takes less than 2 us"),
         ("softmax", ("5000x3xf32",), 1.0, 60_000, 120_000, "rows of 3 fill no vector of "),
         ("softmax", ("5000x300xf32",), 1.0, 10_000_000, 12_000_000, "a call of exp takes many instructions"),
-        ("relu", ("5000x300xf32",), 1.0, 1_500_000, 12_000_000, "limited by memory, and behind it: 11.4 MiB a call"),
+        ("relu", ("5000x300xf32",), 1.0, 1_500_000, 12_000_000, "limited by memory, and slower than that: 11.4 MiB"),
         ("matmul", ("1000x1000xf32",) * 2, 1.0, 2_000_000_000, 12_000_000, "2.0 Gflop/s of arithmetic"),
     ],
 )
@@ -136,6 +136,36 @@ def test_losses_in_words(
     row = KernelCalls(function, flops is None, 1, seconds, inputs, inputs[:1], size, flops)
     [loss] = overview_of(replace(reported, profile=Profile("main", 3, seconds, (row,)))).losses
     assert loss.reason.startswith(reason)
+
+
+def test_what_interrupts_a_run_is_not_between_the_kernels(reported: CompilationReport):
+    # The times of runs and of calls are medians: another process may take some of each run, in another call each time.
+    row = KernelCalls("softmax", False, 1, 1e-3, ("100x100xf32",), ("100x100xf32",), 80_000, 30_000)
+    losses = overview_of(replace(reported, profile=Profile("main", 4, 0.5, (row,), between=1e-5))).losses
+    assert [loss.function for loss in losses] == ["softmax", ""]
+    assert reported.profile is not None
+    assert 0 < reported.profile.between < reported.profile.seconds
+
+
+SHAPED = """
+func.func @main(%x: tensor<2x8xf32>) -> tensor<4x4xf32> {
+  %0 = relex.exp %x : (tensor<2x8xf32>) -> tensor<2x8xf32>
+  %1 = relex.reshape %0 shape = [4, 4] : (tensor<2x8xf32>) -> tensor<4x4xf32>
+  %2 = relex.softmax %1 axis = -1 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = relex.softmax %2 axis = 0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %3 : tensor<4x4xf32>
+}
+"""
+
+
+def test_views_are_no_steps_and_cut_no_arrows():
+    found = relex.build(SHAPED).report()
+    assert isinstance(found, CompilationReport)
+    drawing = next(step for step in found.steps if step.name == "fuse-tir").drawings["main"]
+    assert len(drawing.boxes) == 4
+    assert {(arrow.source, arrow.target) for arrow in drawing.arrows} == {(0, 1), (1, 2), (2, 3)}
+    [arena] = found.arenas
+    assert all(step.startswith("@") for step in arena.steps), arena.steps
 
 
 def test_the_page_needs_nothing_else(reported: CompilationReport):
@@ -415,7 +445,8 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
     }
   }
   location.hash = `step=${data.steps.findIndex((s) => s.name === "legalize-ops")}&tab=changes`;
-  await until(() => document.querySelector("#view [data-place] .value"));
+  const shows = (tab) => document.querySelector("#tabs [aria-current=true]").textContent === tab;
+  await until(() => shows("changes") && document.querySelector("#view [data-place] .value"));
   const line = [...document.querySelectorAll("#view [data-place]")].find((d) => Number(d.dataset.place) >= 0);
   line.querySelector(".value").dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
   line.click();
@@ -425,9 +456,11 @@ const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")];
            code: {} };
   for (const tab of ["schedule", "assembly"]) {
     location.hash = `step=${data.steps.findIndex((s) => s.name === "schedule-cpu")}&tab=changes`;
-    await until(() => state().tab === "changes" && document.querySelector("[data-fn=fused_dense_add] .links a"));
-    [...document.querySelectorAll("[data-fn=fused_dense_add] .links a")].find((a) => a.textContent === tab).click();
-    await until(() => document.querySelector("#tabs [aria-current=true]").textContent === tab);
+    const links = () => [...document.querySelectorAll("[data-fn=fused_dense_add] .links a")];
+    const link = () => links().find((a) => a.textContent === tab);
+    await until(() => shows("changes") && link());
+    link().click();
+    await until(() => shows(tab));
     found.code[tab] = document.querySelector("#view").textContent;
   }
   found.hot = document.querySelector(".asm").textContent;

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.dialects.tensor import ExtractOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from relex.dialects.names import name_value
 from relex.frontend.script.graph_calls import Value, as_tensors, flatten
@@ -20,16 +20,17 @@ Read = Callable[[ast.stmt], None]
 
 
 def read_if(node: ast.If, scope: Scope, graph: GraphExpressions, statement: Read) -> None:
-    """Read an `if`. The names that both branches assign are known after it."""
+    """Read an `if`. The names that both branches assign are known after it, and so are those known before it that one
+    branch gives another value of the same type."""
     holds = _condition(node.test, scope, graph)
     blocks, assigned = (Block(), Block()), list[dict[str, object]]()
     for block, body in zip(blocks, (node.body, node.orelse), strict=True):
         with scope.inside(block):
             scope.read(body, statement)
             assigned.append(dict(scope.names.maps[0]))
-    then, otherwise = assigned
+    then, otherwise = ({**_kept(other, scope), **own} for own, other in (assigned, assigned[::-1]))
     names = [name for name in then if name in otherwise and _tensors(then[name]) and _tensors(otherwise[name])]
-    first, second = ([v for name in names for v in _tensors(found[name])] for found in assigned)
+    first, second = ([v for name in names for v in _tensors(found[name])] for found in (then, otherwise))
     _expect_types(node, names, first, second)
     for block, values in zip(blocks, (first, second), strict=True):
         with scope.inside(block):
@@ -74,6 +75,16 @@ def _condition(node: ast.expr, scope: Scope, graph: GraphExpressions) -> SSAValu
         found = value.type if isinstance(value, SSAValue) else f"{len(value)} tensors"
         raise ScriptError(node, f"expected a condition that is a boolean tensor without dimensions, found {found}")
     return scope.emit(node, ExtractOp(value, [], i1)).result
+
+
+def _kept(assigned: Mapping[str, object], scope: Scope) -> dict[str, object]:
+    """Return the values from before a branch for the names that it assigns others of their types."""
+    known = {name: scope.names[name] for name in assigned if name in scope.names}
+    return {name: value for name, value in known.items() if _types(value) == _types(assigned[name])}
+
+
+def _types(value: object) -> list[Attribute]:
+    return [tensor.type for tensor in _tensors(value)]
 
 
 def _tensors(value: object) -> list[SSAValue]:

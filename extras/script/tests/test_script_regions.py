@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import numpy as np
 import pytest
 from test_script_roundtrip import read_back
@@ -52,6 +54,47 @@ def test_programs_run():
             last, one_before = functions["main"](x, np.float32(9).reshape(()))
             np.testing.assert_array_equal([last, one_before], [4 * x, 2 * x])
             np.testing.assert_array_equal(functions["halved"](x, np.float32(1).reshape(())), x / 8)
+
+
+def test_names_that_one_branch_assigns_keep_their_values_in_the_other():
+    program = """
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), p: R.Tensor((), "bool")):
+        i = R.const(0, "int64")
+        y = x
+        while R.less(i, R.const(3, "int64")):
+            y = R.add(y, x)
+            if p:
+                y = R.negative(y)
+            else:
+                i = R.add(i, R.const(1, "int64"))
+            i = R.add(i, R.const(1, "int64"))
+        return y, i
+    """
+    x = np.arange(4, dtype=np.float32)
+    module = parse_script(dedent(program))
+    for functions in (interpret(module), build(module), interpret(read_back(module))):
+        for holds, expected, trips in ((True, -2 * x, 3), (False, 3 * x, 4)):
+            y, i = functions["main"](x, np.array(holds))
+            np.testing.assert_array_equal(y, expected)
+            assert i == trips
+
+
+def test_a_branch_may_do_nothing():
+    program = """
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), p: R.Tensor((), "bool")):
+        y = x
+        if p:
+            y = R.negative(y)
+            z = y
+        return y
+    """
+    x = np.arange(4, dtype=np.float32)
+    main = interpret(parse_script(dedent(program)))["main"]
+    np.testing.assert_array_equal([main(x, np.array(p)) for p in (True, False)], [-x, x])
+    with pytest.raises(CompileError, match="not known outside of its branch"):
+        parse_script(dedent(program).replace("return y", "return z"))
 
 
 def test_swapped_values_come_back():

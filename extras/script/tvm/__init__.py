@@ -27,6 +27,7 @@ from relex.frontend.tvm import topi as topi
 from relex.frontend.tvm import transform as transform
 from relex.frontend.tvm.devices import Device as Device
 from relex.frontend.tvm.devices import cpu as cpu
+from relex.frontend.tvm.elsewhere import answers
 from relex.frontend.tvm.register_func import get_global_func as get_global_func
 from relex.frontend.tvm.register_func import register_func as register_func
 from relex.frontend.tvm.register_func import register_global_func as register_global_func
@@ -39,3 +40,4 @@ if TYPE_CHECKING:
 else:
     # This module itself, so that one import brings all names.
     tvm = sys.modules[__name__]
+    __getattr__ = answers("tvm")

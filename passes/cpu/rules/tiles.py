@@ -5,25 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.ir.affine import AffineExpr, AffineMap
-
-from relex.dialects.index.expr import terms_of
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp
-from relex.passes.analysis.buffers import buffers_read, buffers_written
+from relex.passes.analysis.buffers import buffers_read
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.analysis.reduction_order import order_matters
 from relex.passes.cpu import cost
 from relex.passes.cpu.packing import copy_rows, pack_columns, pack_panels
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
-from relex.passes.cpu.reduction_nest import block_named, bytes_of, element_written, named, uses
+from relex.passes.cpu.reduction_nest import block_named, bytes_of, named, uses
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.cpu.row_blocks import RowBlocks, row_blocks
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rules.look_ups import looks_up_bytes
 from relex.passes.cpu.skipping import skip_padding
-from relex.passes.cpu.steps import Nest, can_follow, dispatch, move_consumer, part, parts, split_reader, unroll_in_tile
+from relex.passes.cpu.steps import (
+    Nest,
+    can_follow,
+    dispatch,
+    move_consumer,
+    multiply_tiles,
+    part,
+    parts,
+    put_columns_inside,
+    put_columns_last,
+    split_reader,
+    unroll_in_tile,
+)
 from relex.passes.schedule import Block, Loop, Schedule
 
 
@@ -90,12 +98,12 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     summary = f"{' and '.join(map(str, heights))} by {tile.vectors} vectors of {tile.lanes} elements"
     if blocks.tiles:
         summary += f", in blocks of {blocks.tiles * tile.rows} rows"
-    tiling = _Tiling(axes, tile, heights, blocks, processor)
-    return Plan(summary, lambda schedule: _tile(schedule, tiling))
+    tiling = Tiling(axes, tile, heights, blocks, processor)
+    return Plan(summary, lambda schedule: tile_loops(schedule, tiling))
 
 
 @dataclass(frozen=True)
-class _Tiling:
+class Tiling:
     """The tile for the largest part of a reduction, the heights of all tiles, and the blocks of rows for the first."""
 
     axes: ReductionAxes
@@ -105,6 +113,9 @@ class _Tiling:
     processor: Processor
     has_few_rows: bool = False
     """Whether rows are too few to make up for packing columns."""
+
+    by: str | None = None
+    """The instruction of a matrix unit that computes the sums, in its tiles; None for vectors."""
 
     @property
     def is_packed(self) -> bool:
@@ -117,10 +128,15 @@ class _Tiling:
         return self.processor.vector_registers
 
     @property
+    def panels_at_once(self) -> int:
+        """The number of panels that a tile processes at the same time."""
+        return 1 if self.by is not None else self.axes.panels_at_once(self.tile, self.registers)
+
+    @property
     def partial_sums(self) -> int:
         """The number of parts of each sum of a tile that is lower than the first ones: as many as keep the units busy,
         if the registers hold them."""
-        if self.tile.rows == self.heights[0] or self.axes.panels_at_once(self.tile, self.registers) > 1:
+        if self.tile.rows == self.heights[0] or self.panels_at_once > 1 or self.by is not None:
             return 1
         all_parts = self.tile
         while all_parts.rows * all_parts.vectors < cost.LATENCY:
@@ -143,7 +159,8 @@ class _Nest(Nest):
     terms: Sequence[Loop]
 
 
-def _tile(schedule: Schedule, tiling: _Tiling) -> None:
+def tile_loops(schedule: Schedule, tiling: Tiling) -> None:
+    """Take the steps of the rule."""
     axes = tiling.axes
     block = block_named(axes.reduction.block)
     groups = axes.outer_for(tiling.processor), axes.inside, axes.reduction.terms
@@ -157,7 +174,7 @@ def _tile(schedule: Schedule, tiling: _Tiling) -> None:
         _tile_open_columns(schedule, nest, tiling)
 
 
-def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
+def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: Tiling) -> None:
     """Tile a nest for the columns that fill panels, whose number is known only at run time, and then, if they are
     contiguous, for those that are left over, in narrower tiles, the narrowest ones with a guard."""
     axes, tile = tiling.axes, tiling.tile
@@ -177,7 +194,7 @@ def _tile_open_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None
         _tile_columns(schedule, nest, tiling)
 
 
-def _narrow_heights(tile: Tile, tiling: _Tiling) -> Sequence[int]:
+def _narrow_heights(tile: Tile, tiling: Tiling) -> Sequence[int]:
     """Return the heights of narrow tiles: a single one, if one that keeps the units busy divides the rows."""
     rows, step = tiling.axes.row_count, tiling.axes.step
     heights = tile.heights(rows, step)
@@ -188,7 +205,7 @@ def _narrow_heights(tile: Tile, tiling: _Tiling) -> Sequence[int]:
     return [highest] if highest * tile.vectors >= cost.LATENCY or highest == rows else heights[-2:]
 
 
-def _tile_few_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
+def _tile_few_rows(schedule: Schedule, nest: _Nest, tiling: Tiling) -> None:
     """If the number of rows is known only at run time, make a second version of a nest for rows that do not make up for
     packing columns. Those that fill no tile are done one by one, in wide tiles."""
     axes = tiling.axes
@@ -213,7 +230,7 @@ def _tile_few_rows(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     _tile_columns(schedule, few, replace(low, heights=[last]))
 
 
-def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
+def _tile_columns(schedule: Schedule, nest: _Nest, tiling: Tiling) -> None:
     """Tile a nest whose columns are one loop, in parts for the rows that fill tiles of each height."""
     axes, tile = tiling.axes, tiling.tile
     is_packed = tiling.is_packed and axes.has_known_columns
@@ -242,7 +259,7 @@ def _tile_columns(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     _tile_nest(schedule, nest, replace(tiling, tile=replace(tile, rows=last)))
 
 
-def _tile_panels(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
+def _tile_panels(schedule: Schedule, nest: _Nest, tiling: Tiling) -> None:
     """Tile a nest panel by panel: each is packed, and used by all rows before the next one."""
     axes = tiling.axes
     together = axes.panels_together(tiling.tile, tiling.processor)
@@ -259,26 +276,26 @@ def _tile_panels(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
         _tile_in_panel(schedule, rows, replace(tiling, tile=replace(tiling.tile, rows=height)))
 
 
-def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
+def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: Tiling) -> None:
     axes, tile = tiling.axes, tiling.tile
     row_tile, row = schedule.split(nest.rows, [None, tile.rows // axes.step])
     schedule.reorder(row_tile, *nest.terms, row, *nest.inside, nest.columns)
     epilogue = move_consumer(schedule, nest.block, row_tile)
     schedule.compact_buffer(nest.block, 0)
     init = schedule.decompose_reduction(nest.block, nest.terms[0])
-    for user in (init, nest.block, epilogue):
-        _use_registers(schedule, user, nest, row_tile, tile)
-    skip_padding(schedule, nest.block)
+    for user in (init, epilogue):
+        _use_registers(schedule, user, nest, row_tile, tiling)
+    _compute_sums(schedule, replace(nest, rows=row), [nest.block], row_tile, tiling)
 
 
-def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
+def _tile_nest(schedule: Schedule, nest: _Nest, tiling: Tiling) -> None:
     """Tile a nest; the height of the tile divides its rows."""
     axes, tile = tiling.axes, tiling.tile
     height = tile.rows // axes.step
     sizes = [None, tiling.blocks.tiles, height] if tiling.blocks.tiles else [None, height]
     *blocks, row_tile, row = schedule.split(nest.rows, sizes)
     panels, *inner = [nest.panels]
-    if (at_once := axes.panels_at_once(tile, tiling.registers)) > 1:
+    if (at_once := tiling.panels_at_once) > 1:
         panels, *inner = schedule.split(nest.panels, [None, at_once])
     outer = [*nest.outer, *blocks]
     nest, partial = _in_partial_sums(schedule, nest, tiling)
@@ -291,24 +308,33 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> None:
     epilogue = move_consumer(schedule, nest.block, row_tile)
     schedule.compact_buffer(nest.block, 0)
     if not axes.is_stored_in_vectors:
-        _put_columns_last(schedule, nest.block, axes.output_dimension)
-    _put_columns_inside(schedule, nest.block, epilogue, row_tile)
+        put_columns_last(schedule, nest.block, axes.output_dimension)
+    put_columns_inside(schedule, nest.block, epilogue, row_tile)
     if tiling.is_packed and not axes.has_full_panels(tile):
         schedule.unguard(nest.block)
     added = nest.block if partial is None else schedule.rfactor(nest.block, partial, nest.terms[0])
     loops = schedule.get_loops(nest.block)
     init = schedule.decompose_reduction(nest.block, loops[loops.index(row_tile) + 1])
     for user in (init, epilogue):
-        _use_registers(schedule, user, nest, row_tile, tile)
+        _use_registers(schedule, user, nest, row_tile, tiling)
     # Partial sums are initialized, computed and added up.
     users = (added,) if partial is None else (Block(added.func, f"{added.name}_init"), added, nest.block)
-    for user in users:
-        _use_registers(schedule, user, replace(nest, block=added), row_tile, tile)
-    _prefetch(schedule, added, nest.terms, tiling)
-    skip_padding(schedule, added)
+    if tiling.by is None:
+        _prefetch(schedule, added, nest.terms, tiling)
+    _compute_sums(schedule, replace(nest, block=added, rows=row), users, row_tile, tiling)
 
 
-def _in_partial_sums(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[_Nest, Loop | None]:
+def _compute_sums(schedule: Schedule, nest: _Nest, users: Sequence[Block], row_tile: Loop, tiling: Tiling) -> None:
+    """Let blocks compute the sums of a tile in vector registers, or in tiles of a matrix unit."""
+    if tiling.by is None:
+        for user in users:
+            _use_registers(schedule, user, nest, row_tile, tiling)
+        skip_padding(schedule, nest.block)
+        return
+    multiply_tiles(schedule, nest.terms, nest.rows, nest.columns, tiling.by)
+
+
+def _in_partial_sums(schedule: Schedule, nest: _Nest, tiling: Tiling) -> tuple[_Nest, Loop | None]:
     """Divide the terms of sums of a low tile among partial sums, enough of them to keep the units busy, if the sums go
     over several loops, as in convolutions, and may be added up in any order. Return the loop over the partial
     sums as well, None if there are none."""
@@ -323,7 +349,7 @@ def _in_partial_sums(schedule: Schedule, nest: _Nest, tiling: _Tiling) -> tuple[
     return replace(nest, terms=[*nest.terms[:last], step, *nest.terms[last + 1 :]]), partial
 
 
-def _prefetch(schedule: Schedule, block: Block, terms: Sequence[Loop], tiling: _Tiling) -> None:
+def _prefetch(schedule: Schedule, block: Block, terms: Sequence[Loop], tiling: Tiling) -> None:
     """Prefetch the packed operand of the columns where the first of the tiles that use a panel would have to wait for
     it: it does not fit into the second-level cache, or other functions have left little of it there."""
     axes, tile, processor = tiling.axes, tiling.tile, tiling.processor
@@ -340,29 +366,7 @@ def _prefetch(schedule: Schedule, block: Block, terms: Sequence[Loop], tiling: _
         schedule.prefetch(block, index, innermost, cost.PREFETCHED_BYTES // row)
 
 
-def _put_columns_last(schedule: Schedule, block: Block, dimension: int) -> None:
-    """Change the layout of the sums of a tile so that sums of neighbouring columns are contiguous."""
-    rank = len(element_written(schedule.block_op(block)))
-    indices = list(map(AffineExpr.dimension, range(rank)))
-    indices.append(indices.pop(dimension))
-    schedule.transform_layout(block, ("write", 0), AffineMap(rank, 0, tuple(indices)))
-
-
-def _put_columns_inside(schedule: Schedule, block: Block, follower: Block, tile_loop: Loop) -> None:
-    """Make the loop along the columns the innermost loop of the block that consumes the sums of a tile."""
-    reader = schedule.block_op(follower)
-    (sums,) = buffers_written(schedule.block_op(block))
-    index = next(access.element[-1] for access in block_accesses(reader, sums))
-    loops = schedule.get_loops(follower)
-    inside = loops[loops.index(tile_loop) + 1 :]
-    inner = [loop for loop in loops_of(reader) if named(loop) in inside]
-    columns = [loop for loop in inner if terms_of(index).get(loop.variable) == 1]
-    order = [*(loop for loop in inner if loop not in columns), *columns]
-    if order != inner:
-        schedule.reorder(*map(named, order))
-
-
-def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, tile: Tile) -> None:
+def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, tiling: Tiling) -> None:
     """Let a block process a tile of a nest's results in vectors, all of them at constant places. One that looks up
     bytes does so for all columns at once, which takes as long as for few of them."""
     loops = schedule.get_loops(block)
@@ -370,7 +374,11 @@ def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loo
     if not inside:
         return  # It consumes a single result.
     *rows, columns = inside
+    tile = tiling.tile
     lanes = tile.columns if looks_up_bytes(schedule.block_op(block)) else tile.lanes
-    vectors, lane = schedule.split(columns, [None, lanes])
-    unroll_in_tile(schedule, block, [*rows, vectors], nest.block)
-    schedule.vectorize(lane)
+    if schedule.loop_op(columns).extent != lanes:
+        vectors, columns = schedule.split(columns, [None, lanes])
+        rows.append(vectors)
+    if tiling.by is None:  # Otherwise the sums are in memory.
+        unroll_in_tile(schedule, block, rows, nest.block)
+    schedule.vectorize(columns)

@@ -70,7 +70,9 @@ func.func @steps(%x: memref<?xf32>, %m: index, %n: index) {
 // CHECK:      func.call @matrix_parallel({{.*}}, [[ALL]], %x) {relex.parallel}
 // CHECK:      func.func private @matrix_parallel(
 // CHECK:      [[FIRST_ROW:%.+]] = arith.divsi %first, [[SIZE:%.+]] : index
-// CHECK-NEXT: [[LAST_ROW:%.+]] = arith.ceildivsi %last, [[SIZE]] : index
+// CHECK-NEXT: [[MOST:%.+]] = arith.constant 63 : index
+// CHECK-NEXT: [[UP:%.+]] = arith.addi %last, [[MOST]] : index
+// CHECK-NEXT: [[LAST_ROW:%.+]] = arith.divsi [[UP]], [[SIZE]] : index
 // CHECK-NEXT: scf.for %i = [[FIRST_ROW]] to [[LAST_ROW]] step
 // CHECK-NEXT:   [[BEFORE:%.+]] = arith.muli %i, [[SIZE]] : index
 // CHECK-NEXT:   [[START:%.+]] = arith.subi %first, [[BEFORE]] : index
@@ -160,10 +162,9 @@ func.func private @outside(memref<?xf32>) -> ()
 // LLVM-LABEL: llvm.func @in_a_loop(
 // LLVM-NEXT:    [[WORDS:%.+]] = llvm.mlir.constant(2) : i64
 // LLVM-NEXT:    [[FRAME:%.+]] = llvm.alloca [[WORDS]] x i64
-// LLVM:         [[PLACE:%.+]] = llvm.getelementptr [[FRAME]][0] : (!llvm.ptr) -> !llvm.ptr, i64
-// LLVM-NEXT:    llvm.store {{%f.*}}, [[PLACE]] : f32, !llvm.ptr
-// LLVM:         llvm.getelementptr [[FRAME]][1]
-// LLVM-NOT:     llvm.getelementptr [[FRAME]]
+// LLVM:         llvm.insertvalue {{%f.*}}, {{%.+}}[0] : !llvm.struct<(f32, !llvm.ptr)>
+// LLVM-NEXT:    [[ALL:%.+]] = llvm.insertvalue {{%.+}}, {{%.+}}[1]
+// LLVM-NEXT:    llvm.store [[ALL]], [[FRAME]] : !llvm.struct<(f32, !llvm.ptr)>, !llvm.ptr
 // LLVM:         [[CHUNK:%.+]] = llvm.mlir.addressof @in_a_loop_parallel_chunk : !llvm.ptr
 // LLVM-NEXT:    llvm.call @_relex_parallel([[CHUNK]], [[FRAME]], {{%.+}}, {{%.+}}) : (!llvm.ptr, !llvm.ptr, i64, i64) -> ()
 // LLVM-LABEL: llvm.func internal @in_a_loop_parallel_chunk(%{{.+}}: !llvm.ptr, %{{.+}}: i64, %{{.+}}: i64) {

@@ -4,7 +4,12 @@
 // RUN: relex-opt %s -p "set-target{triple=riscv64-unknown-linux-gnu},pack-bytes" | filecheck %s --check-prefix=NONE
 // RUN: relex-opt %s -p pack-bytes | filecheck %s --check-prefix=NONE
 
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},pack-bytes" | filecheck %s --check-prefix=TILES
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},pack-bytes" --check-each -o /dev/null
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},pack-bytes{strict=true}" | filecheck %s --check-prefix=STRICT
+
 // NONE-NOT: pack
+// STRICT-NOT: relex.matmul_pairs
 
 // A zero point is subtracted after the sum, times the sums of the columns, which are known here.
 // CHECK-LABEL: func.func @weights
@@ -65,4 +70,33 @@ func.func @stays(%x: tensor<64x?xui8>, %w: tensor<?x64xi8>, %z: tensor<64xi32>, 
   %4 = relex.subtract %3, %z : (tensor<64x64xi32>, tensor<64xi32>) -> tensor<64x64xi32>
   %5 = relex.matmul %4, %3 : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi32>
   func.return %2, %5 : tensor<64x64xi32>, tensor<64x64xi32>
+}
+
+// Pairs of bf16, converted to f32 or not, and zeros that fill tiles.
+// CHECK-LABEL: func.func @pairs
+// CHECK-NOT:     relex.pack
+// TILES-LABEL: func.func @pairs
+// TILES-NEXT:    [[W:%.+]] = relex.permute_dims %w
+// TILES-NEXT:    [[A:%.+]] = relex.pack_bytes %x axis = -1 : (tensor<?x300xbf16>) -> tensor<?x150xi32>
+// TILES-NEXT:    [[B:%.+]] = relex.pack_bytes [[W]] axis = -2 : (tensor<300x64xbf16>) -> tensor<150x64xi32>
+// TILES-NEXT:    [[C:%.+]] = relex.pad [[A]] pad_width = [0, 0, 0, 10] pad_value = 0 : i32
+// TILES-NEXT:    [[D:%.+]] = relex.pad [[B]] pad_width = [0, 10, 0, 0] pad_value = 0 : i32
+// TILES-NEXT:    [[P:%.+]] = relex.matmul_pairs [[C]], [[D]] : (tensor<?x160xi32>, tensor<160x64xi32>) -> tensor<?x64xf32>
+// TILES:         [[Q:%.+]] = relex.matmul_pairs
+// TILES-NEXT:    [[R:%.+]] = relex.astype [[Q]] dtype = bf16
+// TILES-NEXT:    func.return [[P]], [[R]]
+func.func @pairs(%x: tensor<?x300xbf16>, %w: tensor<64x300xbf16>) -> (tensor<?x64xf32>, tensor<?x64xbf16>) {
+  %0 = relex.astype %x dtype = f32 : (tensor<?x300xbf16>) -> tensor<?x300xf32>
+  %1 = relex.astype %w dtype = f32 : (tensor<64x300xbf16>) -> tensor<64x300xf32>
+  %2 = relex.dense %0, %1 : (tensor<?x300xf32>, tensor<64x300xf32>) -> tensor<?x64xf32>
+  %3 = relex.dense %x, %w : (tensor<?x300xbf16>, tensor<64x300xbf16>) -> tensor<?x64xbf16>
+  func.return %2, %3 : tensor<?x64xf32>, tensor<?x64xbf16>
+}
+
+// Few rows take as long as the weight takes to come from memory.
+// TILES-LABEL: func.func @few_rows
+// TILES-NOT:     relex.matmul_pairs
+func.func @few_rows(%x: tensor<3x256xbf16>, %w: tensor<64x256xbf16>) -> tensor<3x64xbf16> {
+  %0 = relex.dense %x, %w : (tensor<3x256xbf16>, tensor<64x256xbf16>) -> tensor<3x64xbf16>
+  func.return %0 : tensor<3x64xbf16>
 }

@@ -14,7 +14,7 @@
 
 // The order of the flags counts. What runs can be printed.
 // RUN: relex-opt %s --cse --relex-pipeline='to=core strict' --canonicalize --dump-pass-pipeline 2>&1 >%t | filecheck %s --check-prefix=DUMP
-// DUMP: builtin.module(cse,set-target,fold-constants{strict=true},simplify-ops,simplify-regions,cancel-transposes{strict=true},trim-windows,round-to-bytes,split-windows,pack-bytes,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,annotate-op-pattern,fuse-ops{strict=true},legalize-ops{strict=true},{{.*}},lower-call-tir,plan-memory,convert-tir-to-scf,{{.*}},canonicalize)
+// DUMP: builtin.module(cse,set-target,fold-constants{strict=true},simplify-ops,simplify-regions,cancel-transposes{strict=true},trim-windows,round-to-bytes,split-windows,pack-bytes{strict=true},join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,annotate-op-pattern,fuse-ops{strict=true},legalize-ops{strict=true},{{.*}},lower-call-tir,plan-memory,convert-tir-to-scf,{{.*}},canonicalize)
 // DUMP-NOT: {{.}}
 
 // RUN: not relex-opt %s --pass-pipeline='canonicalize' 2>&1 | filecheck %s --check-prefix=ANCHOR

@@ -128,7 +128,7 @@ def test_branches_of_sizes_that_one_requires_to_be_equal():
 
 
 def test_other_requirements():
-    """A kernel larger than the image: refused where the branch runs. A size below 0: refused in every run."""
+    """A kernel larger than the image is refused where the branch runs."""
     program = """
     func.func @main(%p: i1, %x: tensor<1x1x?xf32>) -> tensor<1x1xf32> {
       %w = relex.constant dense<1.0> : tensor<1x1x3xf32>
@@ -152,11 +152,66 @@ def test_other_requirements():
                 function(True, x)
             if size >= 3:
                 assert function(False, x) == 3
-            else:
-                with pytest.raises(ValueError, match="expected"):
-                    function(False, x)
-        with pytest.raises(ValueError, match="expected"):
+        for size in range(3):
+            with pytest.raises(ValueError, match=r"'relex.conv1d' expected 3 <= x_d2, found \d"):
+                function(False, np.ones((1, 1, size), np.float32))
+        assert function(True, np.ones((1, 1, 1), np.float32)) == 1
+        with pytest.raises(ValueError, match=r"'relex.\w+' expected"):
             function(True, np.ones((1, 1, 0), np.float32))
+
+
+NEGATIVE = """
+func.func @main(%p: i1, %n: index, %x: tensor<1x1x?xf32>) -> (tensor<1x1x?xf32>, tensor<f32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = relex.constant dense<0.0> : tensor<f32>
+  %w = relex.constant dense<1.0> : tensor<1x1x3xf32>
+  %a = relex.softmax %x : (tensor<1x1x?xf32>) -> tensor<1x1x?xf32>
+  %r = scf.if %p -> (tensor<1x1x?xf32>) {
+    %0 = relex.conv1d %x, %w : (tensor<1x1x?xf32>, tensor<1x1x3xf32>) -> tensor<1x1x?xf32>
+    %1 = relex.softmax %0 : (tensor<1x1x?xf32>) -> tensor<1x1x?xf32>
+    %2 = relex.conv1d %1, %w : (tensor<1x1x?xf32>, tensor<1x1x3xf32>) -> tensor<1x1x?xf32>
+    %3 = scf.if %p -> (tensor<1x1x?xf32>) {
+      scf.yield %2 : tensor<1x1x?xf32>
+    } else {
+      %4 = relex.softmax %2 : (tensor<1x1x?xf32>) -> tensor<1x1x?xf32>
+      scf.yield %4 : tensor<1x1x?xf32>
+    }
+    scf.yield %3 : tensor<1x1x?xf32>
+  } else {
+    scf.yield %a : tensor<1x1x?xf32>
+  }
+  %s = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<f32>) {
+    %5 = relex.conv1d %x, %w : (tensor<1x1x?xf32>, tensor<1x1x3xf32>) -> tensor<1x1x?xf32>
+    %6 = relex.add %5, %sum : (tensor<1x1x?xf32>, tensor<f32>) -> tensor<1x1x?xf32>
+    %7 = relex.softmax %6 : (tensor<1x1x?xf32>) -> tensor<1x1x?xf32>
+    %8 = relex.max %7 : (tensor<1x1x?xf32>) -> tensor<f32>
+    scf.yield %8 : tensor<f32>
+  }
+  %b = relex.sum %a : (tensor<1x1x?xf32>) -> tensor<f32>
+  %t = relex.add %b, %s : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  func.return %r, %t : tensor<1x1x?xf32>, tensor<f32>
+}
+"""
+
+
+def test_sizes_of_what_does_not_run_may_be_negative():
+    """They take no memory in the plan, and are an error where the branch or the loop runs."""
+    for function in at_every_level(NEGATIVE):
+        for size in range(7):
+            x = np.ones((1, 1, size), np.float32)
+            whole, total = function(False, 0, x)
+            np.testing.assert_allclose(whole, np.full_like(x, 1 / max(size, 1)), 1e-6)
+            np.testing.assert_allclose(total, size > 0, 1e-6)
+            if size < 3:
+                for p, n in ((True, 0), (False, 1)):
+                    with pytest.raises(ValueError, match=r"'relex.conv1d' expected \d <= x_d2, found \d"):
+                        function(p, n, x)
+            elif size < 5:
+                with pytest.raises(ValueError, match=r"'relex.conv1d' expected 5 <= x_d2, found \d"):
+                    function(True, 0, x)
+            else:
+                np.testing.assert_allclose(function(True, 1, x)[0], np.full((1, 1, size - 4), 3 / (size - 2)), 1e-6)
 
 
 def test_memory_is_planned_for_all_branches():

@@ -3,6 +3,7 @@ compiled, at every level."""
 
 from __future__ import annotations
 
+import re
 import resource
 from pathlib import Path
 from typing import Any
@@ -319,6 +320,42 @@ def test_sizes_never_wrap_around(trips: int, is_right: bool) -> None:
             continue
         with pytest.raises(ShapeError, match=f"d0 <= {2**57}, found {2**58}"):
             main(trips, x)
+
+
+LONGER = """
+func.func @main(%k: index, %x: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %k step %c1 iter_args(%rows = %x) -> (tensor<?xf32>) {
+    %more = relex.concat %rows, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    scf.yield %more : tensor<?xf32>
+  }
+  func.return %r : tensor<?xf32>
+}
+"""
+
+
+def test_a_limit_is_checked_once_a_trip() -> None:
+    text = str(build(LONGER).ir("core"))
+    trip = text[text.index("scf.for") : text.index("scf.yield %more")]
+    limits = re.findall(r'"(\S+ expected rows_d0 .*?<= \d+)"', trip)
+    assert len(limits) == len(set(limits)) > 0
+    again = InferSizesPass()(InferSizesPass()(parse_module(LONGER)))
+    assert str(again).count("'scf.for' expected rows_d0 <=") == 1
+
+
+def test_a_limit_that_is_asserted_too_late_is_checked_before() -> None:
+    """An assertion after the first use of a size is none of what the use requires."""
+    after = LONGER.replace(
+        "    scf.yield",
+        """    %n = tensor.dim %rows, %c0 : tensor<?xf32>
+    %limit = arith.constant 144115188075855872 : index
+    %holds = arith.cmpi sle, %n, %limit : index
+    cf.assert %holds, "late"
+    scf.yield""",
+    )
+    text = str(InferSizesPass()(parse_module(after)))
+    assert text.index("'scf.for' expected rows_d0 <=") < text.index("relex.concat %rows")
 
 
 def test_a_limited_run_ends_before_its_memory() -> None:

@@ -124,6 +124,51 @@ def test_stated_sizes() -> None:
             function(np.ones(3, np.float32), np.ones(5, np.float32))
 
 
+REPEATED = """
+func.func @main(%x: tensor<?xf32>, %n: tensor<?xi64>) -> tensor<?xf32> {
+  %r = relex.repeat %x, %n : (tensor<?xf32>, tensor<?xi64>) -> tensor<?xf32>
+  func.return %r : tensor<?xf32>
+}
+"""
+
+
+def test_counts_whose_sum_is_no_size() -> None:
+    """In 64 bits, the first sum is 2, and the second one 0."""
+    for function in at_every_level(REPEATED):
+        np.testing.assert_array_equal(function(np.arange(3, dtype=np.float32), np.array([2, 0, 1])), [0, 0, 2])
+        for counts in ([2**63 - 1, 2**63 - 1, 4], [2**62] * 4, [-1, 3], [2**57, 2**57]):
+            with pytest.raises(RelexError, match=r"'relex.repeat'.* expected .*(size|counts)"):
+                function(np.ones(len(counts), np.float32), np.array(counts))
+
+
+FROM_NUMBERS = """
+func.func @main(%n: i64) -> (tensor<?xi64>, i64) {
+  %zero = relex.constant dense<0> : tensor<i64>
+  %one = relex.constant dense<1> : tensor<i64>
+  %end = tensor.from_elements %n : tensor<i64>
+  %r = relex.arange %zero, %end, %one : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<?xi64>
+  func.return %r, %n : tensor<?xi64>, i64
+}
+func.func @places() -> tensor<?x1xi64> {
+  %x = relex.constant dense<[1, 0, 2]> : tensor<3xi64>
+  %r = relex.nonzero %x : (tensor<3xi64>) -> tensor<?x1xi64>
+  func.return %r : tensor<?x1xi64>
+}
+"""
+
+
+def test_functions_of_numbers_alone_return_tensors(tmp_path: Path) -> None:
+    compiled = build(FROM_NUMBERS)
+    compiled.save(tmp_path / "numbers.relex")
+    levels = [interpret(compiled.ir(level)) for level in ("graph", "loops", "core")]
+    for functions in (compiled, relex.load(tmp_path / "numbers.relex"), interpret(FROM_NUMBERS), *levels):
+        for n in (0, 1, 17):
+            found, same = functions["main"](n)
+            np.testing.assert_array_equal(found, np.arange(n))
+            assert same == n
+        np.testing.assert_array_equal(functions["places"](), [[0], [2]])
+
+
 def test_hand_written_fill() -> None:
     functions = at_every_level("""
     func.func @main(%n: tensor<i64>, %x: tensor<f32>) -> tensor<?xf32> {
@@ -254,6 +299,30 @@ def test_numbers_of_the_program_that_are_no_sizes() -> None:
             # NumPy refuses an array without elements of such sizes as well.
             with pytest.raises(RelexError, match=r"expected s_d0 \* s_d1 (==|<=) |array is too big"):
                 function(x, np.array(wrong), np.array([1]))
+
+
+MOST = """
+func.func @main(%n: tensor<2xi64>, %x: tensor<f32>) -> tensor<f32> {
+  %s = relex.as_sizes %n : (tensor<2xi64>) -> tensor<0x?x?xi1>
+  %t = relex.broadcast_to %x like(%s) shape = [-1, -1] sizes = ["like0_d1", "like0_d2"]
+      : (tensor<f32>, tensor<0x?x?xi1>) -> tensor<?x?xf32>
+  %u = relex.cumsum %t axis = 0 : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %m = relex.max %u : (tensor<?x?xf32>) -> tensor<f32>
+  func.return %m : tensor<f32>
+}
+"""
+
+
+def test_the_limit_of_a_product_is_checked_before_other_requirements() -> None:
+    """A product that has wrapped around to 0 is not what a maximum of no elements is."""
+    main, one = build(MOST)["main"], np.ones((), np.float32)
+    assert main(np.array([3, 2]), one) == 3
+    with pytest.raises(
+        ShapeError, match=r"'relex.broadcast_to' expected s_d0 \* s_d1 <= \d+, found 9223372036854775807"
+    ):
+        main(np.array([2**40, 2**40]), one)
+    with pytest.raises(ShapeError, match=r"'relex.max' expected 1 <= s_d0 \* s_d1, found 0"):
+        main(np.array([0, 3]), one)
 
 
 OUTER = """

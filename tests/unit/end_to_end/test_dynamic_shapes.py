@@ -402,3 +402,25 @@ def test_programs_that_are_refused(kind: str) -> None:
     with pytest.raises(CompileError) as caught:
         build(text)
     assert str(caught.value).splitlines()[0] == message
+
+
+CONVOLVED = """
+func.func @main(%x: tensor<?x2x?x?xf32>) -> tensor<?x2x?x?xf32> {
+  %w = relex.constant dense<0.1> : tensor<2x2x3x3xf32>
+  %a = relex.conv2d %x, %w : (tensor<?x2x?x?xf32>, tensor<2x2x3x3xf32>) -> tensor<?x2x?x?xf32>
+  %b = relex.conv2d %a, %w : (tensor<?x2x?x?xf32>, tensor<2x2x3x3xf32>) -> tensor<?x2x?x?xf32>
+  %c = relex.max_pool2d %b pool_size = [2, 2] strides = [2, 2] : (tensor<?x2x?x?xf32>) -> tensor<?x2x?x?xf32>
+  %d = relex.conv2d %c, %w : (tensor<?x2x?x?xf32>, tensor<2x2x3x3xf32>) -> tensor<?x2x?x?xf32>
+  func.return %d : tensor<?x2x?x?xf32>
+}
+"""
+
+
+def test_halves_of_sizes_that_convolutions_lessen() -> None:
+    """A difference of sizes may be negative as far as its expression says; a dimension of a tensor is not."""
+    main, wanted, rng = build(CONVOLVED)["main"], interpret(CONVOLVED)["main"], np.random.default_rng(0)
+    for shape in ((1, 2, 10, 11), (2, 2, 13, 12), (0, 2, 10, 10)):
+        x = rng.standard_normal(shape).astype(np.float32)
+        np.testing.assert_allclose(main(x), wanted(x), 1e-4, 1e-5)
+    with pytest.raises(ShapeError, match="expected"):
+        main(np.ones((1, 2, 9, 10), np.float32))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 from operator_cases import CASES
 from programs import MakeOperator, operator_of
 from xdsl.dialects.builtin import TensorType
@@ -65,13 +66,23 @@ def test_packed_bytes(make: MakeOperator, arrays: list[Array]) -> None:
 
 @pytest.mark.parametrize(("make", "arrays"), cases(relex.PackBytesOp))
 def test_bytes_are_packed(make: MakeOperator, arrays: list[Array]) -> None:
-    """The first byte is the lowest; zeros fill the last word."""
+    """The first byte, or number of bf16, is the lowest; zeros fill the last word."""
     axis = python_value(made(make, arrays).properties["axis"])
-    found = unpacked(evaluated(make, arrays), axis, arrays[0].dtype.str)
+    bits = arrays[0] if arrays[0].dtype.itemsize == 1 else arrays[0].view(np.uint16)
+    found = unpacked(evaluated(make, arrays), axis, bits.dtype.str)
     size = arrays[0].shape[axis]
     kept, filled = np.split(found, [size], axis)
-    np.testing.assert_array_equal(kept, arrays[0])
+    np.testing.assert_array_equal(kept, bits)
     assert not filled.any()
+
+
+@pytest.mark.parametrize(("make", "arrays"), cases(relex.MatmulPairsOp))
+def test_pairs(make: MakeOperator, arrays: list[Array]) -> None:
+    lhs, rhs = (
+        np.moveaxis(np.ascontiguousarray(np.moveaxis(a, axis, -1)).view(bfloat16).astype(np.float64), -1, axis)
+        for a, axis in zip(arrays, (-1, -2), strict=True)
+    )
+    np.testing.assert_allclose(evaluated(make, arrays), lhs @ rhs, atol=1e-5 * (abs(lhs) @ abs(rhs)).max())
 
 
 @pytest.mark.parametrize(("make", "arrays"), cases(relex.Conv2dBlockedPackedOp))

@@ -212,6 +212,7 @@ BESIDE_COMMANDS = ("sizes.md", "threads.md")
 
 IN_PYTHON = [
     *("calls.md", "control-flow.md", "from-tvm.md", "library.md", "narrow-numbers.md", "notebooks.md"),
+    "operators-to-loops.md",
     *("random-numbers.md", "tour.md", *LESSONS),
 ]
 """Pages whose Python, which is all that they run, is run here in an empty folder."""

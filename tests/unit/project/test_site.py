@@ -102,6 +102,20 @@ def test_the_time_of_a_page_is_the_time_of_its_text_and_code() -> None:
     assert navigation.minutes(f"{words}\n\n```python\n{code}```\n") == 4
 
 
+@pytest.mark.parametrize("page", [page for page in navigation.NOTEBOOKS if "lessons/" in page])
+def test_lessons_take_twenty_minutes_and_end_with_exercises(page: str) -> None:
+    text = (ROOT / page).read_text()
+    assert navigation.about(page, text) == "*Course: 20 minutes, with all that is run.*"
+    number = Path(page).name[0]
+    assert f"`relex-learn start {number}.1`" in text[text.rindex("\n## ") :]
+
+
+def test_how_to_pages_are_called_what_readers_want_to_do() -> None:
+    pages = [page for page in navigation.written_pages() if navigation.kind_of(page) == "How-to"]
+    assert list(navigation.TASKS) == pages
+    assert "Quantize weights to 8 bits </docs/narrow-numbers.md>" in make_site.contents()
+
+
 def test_parts_of_the_navigation_have_four_kinds() -> None:
     assert {part.partition(":")[0] for part in navigation.NAVIGATION} == {"Start", "Course", "How-to", "Reference"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from ml_dtypes import bfloat16
 from programs import Array, MakeOperator, random_array
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, i1, i8, i32, i64
 
@@ -40,6 +41,11 @@ def _blocks(*shape: int) -> Array:
 
 def _words(*shape: int) -> Array:
     return random_array(_RNG, "int32", shape)
+
+
+def _pairs(*shape: int) -> Array:
+    """Words with two numbers of bf16."""
+    return _RNG.standard_normal((*shape, 2)).astype(bfloat16).view(np.int32)[..., 0]
 
 
 def _boxes(images: int, count: int) -> Array:
@@ -257,7 +263,10 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (partial(ops.AvgPool3dOp, pool_size=[2, 2, 1], padding=[1, 0, 0]), [_images(1, 2, 2, 3, 2)]),
     (partial(ops.PackBytesOp, axis=1), [_integers(2, 7, 3)]),
     (partial(ops.PackBytesOp, axis=-2), [_unsigned(8, 3)]),
+    (partial(ops.PackBytesOp, axis=1), [_floats(2, 7, 3).astype(bfloat16)]),
+    (partial(ops.PackBytesOp, axis=-1), [_floats(3, 8).astype(bfloat16)]),
     (ops.MatmulPackedOp, [_words(2, 3, 4), _words(4, 5)]),
+    (ops.MatmulPairsOp, [_pairs(2, 3, 4), _pairs(4, 5)]),
     (partial(ops.Conv1dPackedOp, padding=[2, 1], dilation=[2]), [_words(2, 3, 5), _words(2, 3, 3)]),
     (partial(ops.Conv2dPackedOp, strides=[2, 1], padding=[1], groups=2), [_words(1, 4, 4, 5), _words(4, 2, 3, 2)]),
     (

@@ -164,13 +164,18 @@ def multi_head_attention(
     more: Tensor | None = None,
     past_key: Tensor | None = None,
     past_value: Tensor | None = None,
-    *others: Tensor,
+    length: Tensor | None = None,
+    order: Tensor | None = None,
 ) -> list[Operand]:
-    """Attention of queries to keys and values that are given apart, or that come in heads."""
-    if key is None or value is None or node.rank(query) != 3:
-        refuse("queries, keys and values in one tensor; give them apart")
-    if others or node.output_count > 3:
-        refuse("caches that are shared, and likeness as a result; export the model without them")
+    """Attention of queries to keys and values that are given apart, beside each other, or that come in heads."""
+    if order is not None or node.output_count > 3:
+        refuse("beams that share caches, and likeness as a result; export the model without them")
+    if key is None:
+        query, key, value = _beside(node, query, 3)
+    elif value is None:
+        key, value = _beside(node, key, 2)
+    if node.rank(query) != 3:
+        refuse(f"expected queries of three dimensions, found {node.rank(query)}")
     heads = node.integer("num_heads")
     parts: list[Operand] = [query, key, value]
     if bias is not None:
@@ -181,12 +186,60 @@ def multi_head_attention(
         added = _parts(bias, widths, 0)
         parts = [op.add(x, b) if node.rank(x) == 3 else x for x, b in zip(parts, added, strict=True)]
     q, k, v = (in_heads(node, x, heads) if node.rank(x) == 3 else x for x in parts)
-    before: Size = 0 if past_key is None else node.shape(past_key)[2]
-    k, v = node.tensor(joined_places(past_key, k)), node.tensor(joined_places(past_value, v))
     batch, queries, _ = node.shape(query)
-    total = _bias(node, mask, more, (batch, queries, node.shape(k)[2]), before)
+    if length is not None and past_key is not None and past_value is not None:
+        if mask is not None or node.flag("unidirectional"):
+            refuse("masks of caches that inputs share with results; give an attention bias")
+        k, v = (_written(node, past, x, length) for past, x in ((past_key, k), (past_value, v)))
+        ends = op.add(op.reshape(op.astype(length, i64), [1]), Known(queries))
+        hidden = penalty(op.greater_equal(numbers_below(node.shape(k)[2]), ends), float("-inf"))
+        total: Operand | None = hidden if more is None else op.add(hidden, more)
+    else:
+        before: Size = 0 if past_key is None else node.shape(past_key)[2]
+        k, v = node.tensor(joined_places(past_key, k)), node.tensor(joined_places(past_value, v))
+        total = _bias(node, mask, more, (batch, queries, node.shape(k)[2]), before)
     y = joined_heads(node, attended(node, q, k, v, node.number("scale") or None, total))
     return [y, k, v][: max(node.output_count, 1)]
+
+
+def _beside(node: OnnxNode, x: Tensor, count: int) -> list[Tensor]:
+    """Return queries, keys and values of heads that are beside each other in a tensor."""
+    if node.rank(x) != 5:
+        refuse(f"expected {count} tensors in one of five dimensions, found {node.rank(x)}")
+    batch, places, heads, _, width = node.shape(x)
+    parts = (op.strided_slice(x, [3], [i], [i + 1]) for i in range(count))
+    return [node.tensor(node.reshape(part, [batch, places, heads * width])) for part in parts]
+
+
+def _written(node: OnnxNode, past: Tensor, new: Operand, length: Tensor) -> Tensor:
+    """Return a cache with heads of new places after as many as it has."""
+    fresh = node.shape(new)[2]
+    places = op.add(numbers_below(fresh), op.reshape(op.astype(length, i64), [1]))
+    expect_in_range(node, node.tensor(places), node.shape(past)[2], from_end=False)
+    return node.tensor(op.scatter_nd(past, op.expand_dims(places, 1), new, axis=2))
+
+
+@imports("DecoderMaskedMultiHeadAttention", domain=MICROSOFT)
+def attention_of_a_step(
+    node: OnnxNode,
+    query: Tensor,
+    key: Tensor | None = None,
+    value: Tensor | None = None,
+    mask: Tensor | None = None,
+    more: Tensor | None = None,
+    past_key: Tensor | None = None,
+    past_value: Tensor | None = None,
+    length: Tensor | None = None,
+    beams: Tensor | None = None,
+    order: Tensor | None = None,
+    bias: Tensor | None = None,
+) -> list[Operand]:
+    """Attention of one place of each text."""
+    if key is None:
+        width = node.closed(node.shape(query)[2], "queries, keys and values of dynamic width: {}") // 3
+        query, key, value = (node.tensor(part) for part in _parts(query, [width] * 3))
+    shared = length if node.flag("past_present_share_buffer") else None
+    return multi_head_attention(node, query, key, value, bias, mask, more, past_key, past_value, shared, order)
 
 
 def _angles(node: OnnxNode, tables: tuple[Tensor, Tensor], places: Tensor) -> tuple[Operand, Operand]:

@@ -24,7 +24,7 @@ def _bits(node: OnnxNode) -> int:
     return bits
 
 
-def _unpacked(node: OnnxNode, x: Operand, bits: int) -> Operand:
+def unpacked(node: OnnxNode, x: Operand, bits: int) -> Operand:
     """Return the numbers in bytes, along the last dimension: the lowest bits come first."""
     wide = op.astype(x, i32)
     if bits == 8:
@@ -51,7 +51,7 @@ def _zeros(node: OnnxNode, zeros: Tensor | None, bits: int, default: int, shape:
         return op.astype(zeros, i32)
     count = node.closed(shape[-1], "blocks of dynamic number: {}")
     rows = node.reshape(zeros, [*shape[:-1], -(-count * bits // 8)])
-    return _first(node, _unpacked(node, rows, bits), -1, count)
+    return _first(node, unpacked(node, rows, bits), -1, count)
 
 
 def _floats(node: OnnxNode, x: Operand, zeros: Operand, scales: Operand) -> Operand:
@@ -108,7 +108,7 @@ def matmul_of_few_bits(
         return packed if bias is None else op.add(packed, bias)
     rows, width = node.integer("N"), node.integer("K")
     blocks = -(-width // block)
-    numbers = _unpacked(node, node.reshape(weights, [rows, blocks, block * bits // 8]), bits)
+    numbers = unpacked(node, node.reshape(weights, [rows, blocks, block * bits // 8]), bits)
     offsets = _zeros(node, zeros, bits, 2 ** (bits - 1), [rows, blocks])
     columns = _first(node, node.reshape(numbers, [rows, blocks * block]), 1, width)
     of_block = node.constant(np.arange(width) // block) if order is None else op.astype(order, i64)
@@ -119,6 +119,32 @@ def matmul_of_few_bits(
     matrix = _floats(node, columns, spread(offsets), spread(node.reshape(scales, [rows, blocks])))
     y = op.matmul(x, op.permute_dims(op.astype(matrix, x.element_type), [1, 0]))
     return y if bias is None else op.add(y, bias)
+
+
+FOUR_BITS = (
+    (0.0, 5.208333333e-03, 0.66666667, 1.0, 0.33333333, 0.5, 0.16666667, 0.25),
+    (-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334),
+    (-0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224),
+    (0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0),
+)
+TABLES = [[*FOUR_BITS[0], *(-x for x in FOUR_BITS[0])], [x for row in FOUR_BITS[1:] for x in row]]
+"""What the numbers of `MatMulBnb4` stand for: floats of 4 bits, or quantiles of the normal distribution."""
+
+
+@imports("MatMulBnb4", domain=MICROSOFT)
+def matmul_of_table_weights(node: OnnxNode, x: Tensor, weights: Tensor, largest: Tensor) -> Operand:
+    """A dense layer whose weights are numbers of a table, times the largest one of their block."""
+    rows, width, block = (node.integer(name) for name in ("N", "K", "block_size"))
+    kind = node.integer("quant_type")
+    if kind not in (0, 1) or not node.integer("transB", 1):
+        refuse(f"expected floats of 4 bits (0) or quantiles (1) that are transposed, found {kind}", "quant_type")
+    wide = op.expand_dims(op.astype(weights, i32), 1)
+    digits = op.bitwise_and(op.right_shift(wide, node.constant(np.array([4, 0], np.int32))), 15)
+    places = _first(node, node.reshape(digits, [-(-rows * width // 2) * 2]), 0, rows * width)
+    table = Known(np.array(TABLES[kind], np.float32))
+    scales = op.take(op.astype(largest, f32), node.constant(np.arange(rows * width) // block), 0)
+    matrix = node.reshape(op.multiply(op.take(table, op.astype(places, i64), 0), scales), [rows, width])
+    return op.dense(x, op.astype(matrix, x.element_type))
 
 
 @imports("GatherBlockQuantized", domain=MICROSOFT)
@@ -135,7 +161,7 @@ def gather_of_few_bits(
         refuse("bytes of several numbers that are not along the last dimension", "quantize_axis")
     expect_in_range(node, indices, node.shape(x)[along], from_end=True)
     places = op.astype(from_front(node, indices, node.shape(x)[along]), i64)
-    numbers = _unpacked(node, x, bits) if is_packed else op.astype(x, i32)
+    numbers = unpacked(node, x, bits) if is_packed else op.astype(x, i32)
     default = 2 ** (bits - 1) if is_packed else 0
     offsets = _zeros(node, zeros, bits, default, node.shape(scales))
     size = node.closed(node.shape(numbers)[axis], "blocks along a dynamic dimension: {}")

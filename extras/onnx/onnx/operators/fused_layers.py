@@ -64,8 +64,23 @@ def fused_conv(
 @imports("FusedGemm", domain=MICROSOFT)
 def fused_gemm(node: OnnxNode, a: Tensor, b: Tensor, c: Tensor | None = None) -> Operand:
     """A function of a product of matrices, to which a tensor may be added."""
-    names = [name for name in ("activation_alpha", "activation_beta") if node.has(name)]
-    return _activated(node, gemm(node, a, b, c), [node.number(name) for name in names])
+    return _activated(node, gemm(node, a, b, c), _activation_numbers(node))
+
+
+@imports("FusedMatMulActivation", domain=MICROSOFT)
+def fused_matmul_and_activation(node: OnnxNode, a: Tensor, b: Tensor) -> Operand:
+    """A function of a matrix product of transposed operands, times a number."""
+    return _activated(node, fused_matmul(node, a, b), _activation_numbers(node))
+
+
+@imports("GemmFastGelu", domain=MICROSOFT)
+def matmul_and_gelu(node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
+    """The Gaussian error linear unit of a matrix product, by a hyperbolic tangent."""
+    return _biased_gelu(node, node.tensor(op.matmul(x, weight)), bias, approximate="tanh")
+
+
+def _activation_numbers(node: OnnxNode) -> list[float]:
+    return [node.number(name) for name in ("activation_alpha", "activation_beta") if node.has(name)]
 
 
 def _activated(node: OnnxNode, y: Operand, numbers: Sequence[float]) -> Operand:

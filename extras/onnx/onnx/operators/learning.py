@@ -59,9 +59,15 @@ def linear_classifier(node: OnnxNode, x: Tensor) -> list[Operand]:
     """The class with the highest score, and all scores."""
     labels = classes(node, "classlabels_ints")
     rows = max(len(node.numbers("intercepts") or []), 1)
-    if rows == 1 and len(labels) == 2:
-        refuse("two classes with one score")
-    return classified(node, _linear(node, x, rows), labels)
+    scores = _linear(node, x, rows)
+    if rows > 1 or len(labels) != 2:
+        return classified(node, scores, labels)
+    name = node.text("post_transform", "NONE")
+    if name not in ("NONE", "LOGISTIC"):
+        refuse("two classes with one score that becomes a share", "post_transform")
+    both = op.concat(op.subtract(1.0, scores) if name == "NONE" else op.negative(scores), scores, axis=1)
+    first, second = (Known(np.array(label, np.int64)) for label in labels)
+    return [op.where(op.greater(op.squeeze(scores, 1), 0.0), second, first), transformed(node, both)]
 
 
 @imports("Normalizer", domain=ML)
@@ -169,46 +175,3 @@ def _pairs(node: OnnxNode, which: str) -> Array:
     return (
         np.array(node.integers(f"{which}_int64s") or [], np.int64) if floats is None else np.array(floats, np.float32)
     )
-
-
-# Support vector machines: a number for each row of the data by its likeness to stored rows.
-
-
-def _stored(node: OnnxNode, name: str, rows: int) -> Known:
-    """Return an attribute that is a matrix with `rows` rows."""
-    numbers = np.array(node.numbers(name) or [], np.float32)
-    if len(numbers) % rows:
-        refuse(f"expected numbers for {rows} rows, found {len(numbers)}", name)
-    return Known(numbers.reshape(rows, -1))
-
-
-def _likeness(node: OnnxNode, x: Operand, vectors: Known) -> Operand:
-    """Return the kernel of each row of the data and each of the vectors."""
-    gamma, start, degree = (*(node.numbers("kernel_params") or []), 0.0, 0.0, 0.0)[:3]
-    kernel = node.text("kernel_type", "LINEAR")
-    if kernel == "RBF":
-        between = node.tensor(op.subtract(op.expand_dims(x, 1), vectors))
-        return op.exp(op.multiply(op.sum(op.multiply(between, between), 2), -gamma))
-    product: Operand = op.dense(x, vectors)
-    match kernel:
-        case "LINEAR":
-            return product
-        case "POLY":
-            return op.power(op.multiply(product, gamma) + start, node.like(degree, node.tensor(product)))
-        case "SIGMOID":
-            return op.tanh(op.multiply(product, gamma) + start)
-        case other:
-            refuse(f"the kernel {other}", "kernel_type")
-
-
-@imports("SVMRegressor", domain=ML)
-def support_vector_regressor(node: OnnxNode, x: Tensor) -> Operand:
-    """A sum of kernels, or a linear function; its sign, if rows of a single class are told from others."""
-    wide = op.astype(x, f32)
-    count = node.integer("n_supports")
-    coefficients = _stored(node, "coefficients", 1)
-    likeness = _likeness(node, wide, _stored(node, "support_vectors", count)) if count else wide
-    score = op.add(op.dense(likeness, coefficients), np.float32((node.numbers("rho") or [0.0])[0]).item())
-    if node.flag("one_class"):
-        return op.where(op.greater(score, 0.0), *(Known(np.array(n, np.float32)) for n in (1, -1)))
-    return transformed(node, score)

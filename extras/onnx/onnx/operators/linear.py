@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
+from xdsl.dialects.builtin import f32
 
+from relex.dialects.dtypes import is_emulated
 from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.compositions.einsum import einsum
-from relex.frontend.compositions.indexing import LAST, part_at
+from relex.frontend.compositions.indexing import LAST, numbers_below, part_at
+from relex.frontend.importing.loops import Row, counted
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.import_table import row
+from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
 
 row("MatMul", op.matmul)
 
@@ -70,6 +75,34 @@ def _eliminated(matrices: Operand, pivot: Operand) -> Operand:
     first, others = (op.strided_slice(matrices, [1], [start], [end]) for start, end in ((0, 1), (1, LAST)))
     factors = op.divide(op.strided_slice(others, [2], [0], [1]), op.expand_dims(pivot, [1, 2]))
     return op.strided_slice(op.subtract(others, op.multiply(factors, first)), [2], [1], [LAST])
+
+
+@imports("Inverse", domain=MICROSOFT)
+def inverse(node: OnnxNode, x: Tensor) -> Operand:
+    """The inverses of matrices, by elimination with the largest element of each column as its pivot, in a loop."""
+    *batch, rows, columns = node.shape(x)
+    if rows != columns:
+        refuse(f"expected square matrices, found {rows} x {columns}")
+    places = numbers_below(rows)
+    wide = node.reshape(op.astype(x, f32) if is_emulated(x.element_type) else x, [count(batch), rows, rows])
+    one = op.equal(op.expand_dims(places, 1), op.expand_dims(places, 0))
+    unit = op.astype(node.broadcast_to(one, [count(batch), rows, rows]), node.element_type(wide))
+
+    def trip(place: Tensor, state: Sequence[Tensor]) -> tuple[list[Operand], list[Row]]:
+        column = op.take(state[0], place, 2)
+        sought = op.argmax(op.where(op.less(places, place), node.like(-1, column), op.abs(column)), 1, True)
+        # The pivot's row changes its place with the first one that is left.
+        order = op.where(op.equal(places, place), sought, op.where(op.equal(places, sought), place, places))
+        swapped = op.gather_nd(state[0], op.expand_dims(order, 2), 1)
+        pivots = op.expand_dims(op.take(swapped, place, 1), 1)
+        row = op.divide(pivots, op.take(pivots, op.reshape(place, [1]), 2))
+        factors = op.take(swapped, op.reshape(place, [1]), 2)
+        rest = op.subtract(swapped, op.multiply(factors, row))
+        return [op.where(op.expand_dims(op.equal(places, place), 1), row, rest)], []
+
+    found = counted(node.builder, rows, trip, [op.concat(wide, unit, axis=2)])[0]
+    size = rows if isinstance(rows, int) else str(rows)
+    return node.reshape(op.astype(op.strided_slice(found, [2], [size], [LAST]), x.element_type), [*batch, rows, rows])
 
 
 @imports("Einsum")

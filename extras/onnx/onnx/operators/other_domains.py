@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from xdsl.dialects.builtin import f32, i32
 
+from relex.dialects.sizes import count
 from relex.frontend import op
 from relex.frontend.compositions import activations
-from relex.frontend.compositions.indexing import windows_along
+from relex.frontend.compositions.indexing import expect_in_range, part_at, stacked, windows_along
+from relex.frontend.compositions.truth import any_of
 from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.fused_layers import embed_layer_norm
 from relex.frontend.onnx.operators.indexing import gather_nd, pad
@@ -14,6 +18,7 @@ from relex.frontend.onnx.operators.quantization import dequantize, quantized_con
 from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
 from relex.frontend.onnx.operators.sampling import grid_sample
 from relex.frontend.onnx.operators.shapes import numbers, triangle
+from relex.frontend.onnx.operators.windows import in_channels_last
 
 imports("GatherND", domain=MICROSOFT)(gather_nd)
 imports("GridSample", domain=MICROSOFT)(grid_sample)
@@ -46,6 +51,42 @@ def unique_in_order(node: OnnxNode, x: Tensor) -> list[Operand]:
 def matmul_of_16_bits(node: OnnxNode, a: Tensor, b: Tensor) -> Operand:
     """The matrix product of integers."""
     return op.matmul(op.astype(a, i32), op.astype(b, i32))
+
+
+@imports("IsAllFinite", domain=MICROSOFT)
+def are_all_finite(node: OnnxNode, *tensors: Tensor) -> Operand:
+    """Whether no element is infinite or NaN, or one of both."""
+
+    def bad(x: Tensor) -> Operand:
+        if node.flag("isnan_only"):
+            return op.isnan(x)
+        return op.isinf(x) if node.flag("isinf_only") else op.logical_not(op.isfinite(x))
+
+    return reduce(op.logical_and, [op.logical_not(any_of(node, bad(x))) for x in tensors])
+
+
+@imports("BiasSoftmax", domain=MICROSOFT)
+def biased_softmax(node: OnnxNode, x: Tensor, bias: Tensor) -> Operand:
+    """The shares of a sum, over all dimensions from one on."""
+    sizes, axis = node.shape(x), node.axis(x, default=1)
+    rows = node.reshape(op.add(x, bias), [count(sizes[:axis]), count(sizes[axis:])])
+    return node.reshape(op.softmax(rows, 1), sizes)
+
+
+@imports("ComplexMul", "ComplexMulConj", domain=MICROSOFT)
+def complex_product(node: OnnxNode, a: Tensor, b: Tensor) -> Operand:
+    """The product of complex numbers, the second of them conjugated or not; their parts are the last dimension."""
+    (x, y), (u, v) = ((part_at(t, -1, 0), part_at(t, -1, 1)) for t in (a, b))
+    v = v if node.proto.op_type == "ComplexMul" else op.negative(v)
+    real = op.subtract(op.multiply(x, u), op.multiply(y, v))
+    return stacked([real, op.add(op.multiply(x, v), op.multiply(y, u))], -1)
+
+
+@imports("TorchEmbedding", domain=MICROSOFT)
+def rows_of_table(node: OnnxNode, table: Tensor, indices: Tensor, *of_training: Tensor | None) -> Operand:
+    """The rows of a table at indices."""
+    expect_in_range(node, indices, node.shape(table)[0], from_end=False)
+    return op.take(table, indices, 0)
 
 
 @imports("CDist", domain=MICROSOFT)
@@ -107,9 +148,7 @@ def quantized_conv_of_any_layout(node: OnnxNode, x: Tensor, *others: Tensor) -> 
     """A convolution of quantized tensors, quantized, whose channels may be the last dimension."""
     if not node.flag("channels_last"):
         return quantized_conv(node, x, *others)
-    inner = range(1, node.rank(x) - 1)
-    y = quantized_conv(node, node.tensor(op.permute_dims(x, [0, node.rank(x) - 1, *inner])), *others)
-    return op.permute_dims(y, [0, *(d + 1 for d in inner), 1])
+    return in_channels_last(node, lambda data: quantized_conv(node, data, *others), x)
 
 
 @imports("QEmbedLayerNormalization", domain=MICROSOFT)

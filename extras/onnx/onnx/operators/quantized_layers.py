@@ -28,7 +28,7 @@ from relex.frontend.onnx.operators.quantization import (
     saturated,
 )
 from relex.frontend.onnx.operators.recurrent import Function, lstm
-from relex.frontend.onnx.operators.windows import average_pool, max_pool
+from relex.frontend.onnx.operators.windows import average_pool, in_channels_last, max_pool
 
 MICROSOFT = "com.microsoft"
 """The domain of the operators that ONNX Runtime adds."""
@@ -78,20 +78,15 @@ def _global_average_pool(node: OnnxNode, x: Tensor) -> Operand:
 
 def _average_pool(node: OnnxNode, x: Tensor) -> Operand:
     """Return the mean of each window."""
-    return _of_channels_last(node, average_pool, x) if node.flag("channels_last") else average_pool(node, x)
-
-
-def _of_channels_last(node: OnnxNode, pool: Callable[[OnnxNode, Tensor], Any], x: Tensor) -> Operand:
-    """Apply a pool to data whose channels are the last dimension."""
-    last = node.rank(x) - 1
-    y = pool(node, node.tensor(op.permute_dims(x, [0, last, *range(1, last)])))
-    return op.permute_dims(y, [0, *range(2, last + 1), 1])
+    return (
+        in_channels_last(node, partial(average_pool, node), x) if node.flag("channels_last") else average_pool(node, x)
+    )
 
 
 @imports("NhwcMaxPool", domain=MICROSOFT)
 def max_pool_of_channels_last(node: OnnxNode, x: Tensor) -> Operand:
     """The maximum of each window."""
-    return _of_channels_last(node, max_pool, x)
+    return in_channels_last(node, partial(max_pool, node), x)
 
 
 FUNCTIONS: dict[str, Callable[[OnnxNode, Tensor], Operand]] = {
@@ -100,6 +95,7 @@ FUNCTIONS: dict[str, Callable[[OnnxNode, Tensor], Operand]] = {
     "QLinearSoftmax": _softmax,
     "QLinearGlobalAveragePool": _global_average_pool,
     "QLinearAveragePool": _average_pool,
+    "QLinearReduceMean": lambda node, x: op.mean(x, node.integers("axes"), bool(node.integer("keepdims", 1))),
 }
 
 
@@ -142,6 +138,20 @@ def quantized_gemm(node: OnnxNode, *inputs: Tensor) -> Operand:
     scale = op.multiply(one_number(node, scale_a), placed(node, scale_b, COLUMNS))
     y = op.multiply(op.astype(total, f32), op.multiply(scale, node.number("alpha", 1.0)))
     return y if scale_y is None else _quantized(node, y, scale_y, zero_y, a.element_type)
+
+
+@imports("MulInteger", domain=MICROSOFT)
+def product_of_integers(
+    node: OnnxNode, a: Tensor, zero_a: Tensor | None, b: Tensor, zero_b: Tensor | None = None
+) -> Operand:
+    """The product of quantized tensors, as integers."""
+    return op.multiply(centred(node, a, zero_a), centred(node, b, zero_b))
+
+
+@imports("ReduceSumInteger", domain=MICROSOFT)
+def sum_of_integers(node: OnnxNode, x: Tensor) -> Operand:
+    """The sum of integers of 8 bits along dimensions, in 32 bits."""
+    return op.sum(op.astype(x, i32), node.integers("axes"), bool(node.integer("keepdims", 1)))
 
 
 @imports("MatMulIntegerToFloat", domain=MICROSOFT)

@@ -8,8 +8,9 @@ import numpy as np
 
 from relex.frontend import op
 from relex.frontend.compositions.fourier import fourier, hermitian
-from relex.frontend.compositions.indexing import part_at, stacked
+from relex.frontend.compositions.indexing import part_at, stacked, windows_along
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
 from relex.frontend.onnx.operators.shapes import MOST
 from relex.frontend.onnx.tensors import dtype_of
 
@@ -104,14 +105,28 @@ def short_time(
         size = node.static_shape(window)[0]
     else:
         refuse("expected a window or its length, found neither")
-    frames = (node.closed(node.shape(x)[1], "a signal of dynamic length") - size) // hop + 1
-    places = np.arange(frames)[:, None] * hop + np.arange(size)
-    real, imaginary = _parts(node, op.permute_dims(x, [0, 2, 1]), 3)
+    # A signal of real numbers may come without a dimension for their parts.
+    is_real = node.rank(x) == 2
+    real, imaginary = (x, None) if is_real else _parts(node, op.permute_dims(x, [0, 2, 1]), 3)
 
     def framed(part: Operand) -> Operand:
-        taken = op.take(part, Known(places.astype(np.int64)), 1)
+        taken = windows_along(node, node.tensor(part), 1, size, hop)
         return taken if window is None else op.multiply(taken, window)
 
     onesided = bool(node.integer("onesided", 1))
     results = _product(node, framed(real), None if imaginary is None else framed(imaginary), size, False, onesided)
     return stacked(results, -1)
+
+
+@imports("Rfft", "Irfft", domain=MICROSOFT)
+def transform_of_real_numbers(node: OnnxNode, x: Tensor) -> Operand:
+    """The transform of real numbers along the last dimension, or its inverse, divided by the length. The parts of
+    complex numbers are the dimension after it."""
+    if node.integer("signal_ndim", 1) != 1 or node.flag("normalized") or not node.integer("onesided", 1):
+        refuse("transforms along several dimensions, of both sides, or divided by roots")
+    if node.proto.op_type == "Rfft":
+        size = node.closed(node.shape(x)[-1], "a transform along a dynamic dimension")
+        return stacked(_product(node, x, None, size, inverse=False, onesided=True), -1)
+    size = 2 * (node.closed(node.shape(x)[-2], "a transform along a dynamic dimension") - 1)
+    real, imaginary = part_at(x, -1, 0), part_at(x, -1, 1)
+    return _product(node, real, imaginary, size, inverse=True, onesided=True)[0]

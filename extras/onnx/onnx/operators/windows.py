@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, cast
@@ -55,6 +55,13 @@ def _same(n: Size, span: int, stride: int) -> int:
             return span - 1
         refuse(f"padding that depends on a dynamic size: {n}; fix the size with `shapes=`", "auto_pad")
     return max((-(-n // stride) - 1) * stride + span - n, 0)
+
+
+def in_channels_last(node: OnnxNode, function: Callable[[Tensor], Any], x: Tensor) -> Operand:
+    """Apply a function of data whose channels come first to data whose channels are the last dimension."""
+    last = node.rank(x) - 1
+    y = function(node.tensor(op.permute_dims(x, [0, last, *range(1, last)])))
+    return op.permute_dims(y, [0, *range(2, last + 1), 1])
 
 
 def _of_pool(node: OnnxNode, x: Operand) -> sliding_windows.Windows:

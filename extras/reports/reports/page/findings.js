@@ -6,7 +6,9 @@ const said = (remark) => remark.message.replace(` of @${remark.function}:`, ":")
 function schedule(step, now) {
   if (!step.remarks.length) {
     const found = data.steps.map((s, n) => [s, n]).filter(([s]) => s.remarks.length);
-    return element("p", { className: "note" }, "This pass says nothing; these do: ", ...found.flatMap(([s, n]) => [element("a", { href: address({ step: n, tab: "schedule" }) }, s.name), " "]));
+    const others = found.flatMap(([s, n]) => ["; ", element("a", { href: address({ step: n, tab: "schedule" }) }, s.name)]).slice(1);
+    const most = found.map(([, n]) => n).reduce((best, n) => (data.steps[n].remarks.length > data.steps[best].remarks.length ? n : best));
+    return [element("p", { className: "note" }, `${step.name} says nothing about schedules. These do: `, ...others, `. Here is what ${data.steps[most].name} says:`), ...schedule(data.steps[most], { ...now, step: most })];
   }
   const names = [...new Set(step.remarks.map((r) => r.function))];
   return names.map((name) => {
@@ -98,7 +100,11 @@ function hotLoop(lines) {
   const labels = new Map(lines.flatMap((text, n) => { const label = /^(\S+):/.exec(text); return label ? [[label[1], n]] : []; }));
   const jump = (text) => /^\s+(?:j\w+|b(?:\.\w+)?|t?cbn?z|tbn?z|b\w+)\s+(?:.*,\s*)?(\S+)\s*(?:[#/].*)?$/.exec(text)?.[1];
   const loops = lines.flatMap((text, n) => { const from = labels.get(jump(text)); return from !== undefined && from < n ? [{ from, to: n + 1 }] : []; });
-  const innermost = loops.filter((loop) => !loops.some((other) => other !== loop && other.from >= loop.from && other.to <= loop.to && other.to - other.from < loop.to - loop.from));
+  // Of blocks in another order, a jump back may lead to a part of a loop: others then jump into what is between.
+  const jumps = lines.flatMap((text, n) => { const to = labels.get(jump(text)); return to === undefined ? [] : [[n, to]]; });
+  const isWhole = ({ from, to }) => !jumps.some(([n, at]) => at > from && at < to && (n < from || n >= to));
+  const whole = loops.filter(isWhole);
+  const innermost = (whole.length ? whole : loops).filter((loop) => !loops.some((other) => other !== loop && other.from >= loop.from && other.to <= loop.to && other.to - other.from < loop.to - loop.from));
   const counted = innermost.map((loop) => ({ ...loop, count: lines.slice(loop.from, loop.to).filter((text) => ARITHMETIC.test(text)).length }));
   return counted.reduce((best, loop) => (loop.count > (best?.count ?? 0) ? loop : best), null);
 }

@@ -63,16 +63,19 @@ function framed(drawing, name, note, limits = false) {
   };
   const whole = () => {
     zoom = 0;
-    frame.replaceChildren(...inColumns(picture, drawing));
+    frame.replaceChildren(...inColumns(picture, drawing, columns(drawing)));
     mark();
   };
-  // Until the reader chooses, all of it if it can be read then.
-  if (zoom === null) frame.replaceChildren(...(columns(drawing).scale > 0.45 ? inColumns(picture, drawing) : [sized(picture, drawing.width, drawing.height)]));
+  // Until the reader chooses, all of it if it can be read then; else columns across the window, as long as they are.
+  const fits = columns(drawing), side = Math.floor(byId("view").clientWidth / (READABLE * drawing.width + 12));
+  if (zoom === null) frame.replaceChildren(...inColumns(picture, drawing, fits.scale > 0.45 ? fits : side > 1 ? { count: side, scale: READABLE } : { count: 1, scale: 1 }));
   else if (zoom) scale(zoom);
   else whole();
   const controls = [["−", "smaller", () => scale((zoom || 1) / 1.25)], ["+", "larger", () => scale((zoom || 1) * 1.25)], ["1:1", "the size of the text", () => scale(1)], ["whole", "all of it in the window, in columns", whole]];
   return [element("p", { className: "controls" }, ...controls.map(([text, title, onclick]) => element("button", { title, onclick }, text)), element("span", { className: "note" }, ` ${note}`)), frame];
 }
+
+const READABLE = 0.75;
 
 function sized(picture, width, height) {
   picture.setAttribute("width", width);
@@ -87,8 +90,7 @@ function columns({ width, height }) {
 }
 
 // A picture that is cut between layers into columns, as many as make it largest in the window.
-function inColumns(picture, { width, height, boxes }) {
-  const { count, scale } = columns({ width, height });
+function inColumns(picture, { width, height, boxes }, { count, scale }) {
   const tops = [...new Set(boxes.map((box) => box.y - 8))];
   const near = (y) => tops.reduce((best, top) => (Math.abs(top - y) < Math.abs(best - y) ? top : best), 0);
   const cuts = [0, ...range(1, count).map((k) => near((k * height) / count)), height];

@@ -61,6 +61,8 @@ schedule.sequence for @f {
   schedule.prefetch @Y read 1 at @k ahead 128
   // CHECK-NEXT: schedule.skip_padding @k
   schedule.skip_padding @k
+  // CHECK-NEXT: schedule.tensorize @k by "tdpbusd"
+  schedule.tensorize @k by "tdpbusd"
   // CHECK-NEXT: schedule.compact_buffer @Y write 0
   schedule.compact_buffer @Y write 0
 }

@@ -1318,3 +1318,99 @@ func.func @look_up_plane(%a: vector<2x8xi8>) {
 //     ^ error: 'tir.look_up' op expected vectors of one dimension, found vector<2x8xi8>
   func.return
 }
+
+// -----
+
+func.func @pairs_of_other_length(%u: vector<4xi32>) {
+  %0 = tir.dot2 %u, %u : vector<4xi32> -> vector<8xf32>
+//     ^ error: 'tir.dot2' op expected a result of vector<4xf32>, found vector<8xf32>
+  func.return
+}
+
+// -----
+
+func.func @odd_shapes() {
+  tir.configure_tiles [16, 64, 3]
+//^ error: 'tir.configure_tiles' op expected two numbers for each of 8 tiles at most, found 3
+  func.return
+}
+
+// -----
+
+func.func @large_tile() {
+  tir.configure_tiles [16, 64, 17, 64]
+//^ error: 'tir.configure_tiles' op expected 1 to 16 rows of 4 to 64 bytes, in words, found 17 by 64
+  func.return
+}
+
+// -----
+
+func.func @tile_of_parts() {
+  tir.configure_tiles [16, 62]
+//^ error: 'tir.configure_tiles' op expected 1 to 16 rows of 4 to 64 bytes, in words, found 16 by 62
+  func.return
+}
+
+// -----
+
+func.func @ninth_tile(%x: memref<4x8xi32>, %i: index) {
+  tir.load_tile 8, %x[%i, %i] rows 0 step 1 : memref<4x8xi32>
+//^ error: 'tir.load_tile' op expected a tile from 0 to 7, found 8
+  func.return
+}
+
+// -----
+
+func.func @indices_of_tile(%x: memref<4x8xi32>, %i: index) {
+  tir.load_tile 0, %x[%i] rows 0 step 1 : memref<4x8xi32>
+//^ error: 'tir.load_tile' op expected 2 indices, one for each dimension, found 1
+  func.return
+}
+
+// -----
+
+func.func @rows_along_columns(%x: memref<4x8xi32>, %i: index) {
+  tir.load_tile 0, %x[%i, %i] rows 1 step 1 : memref<4x8xi32>
+//^ error: 'tir.load_tile' op expected rows along a dimension before the last one, found 1
+  func.return
+}
+
+// -----
+
+func.func @rows_in_one_place(%x: memref<4x8xi32>, %i: index) {
+  tir.store_tile 0, %x[%i, %i] rows 0 step 0 : memref<4x8xi32>
+//^ error: 'tir.store_tile' op expected rows 1 place apart or more, found 0
+  func.return
+}
+
+// -----
+
+func.func @tile_of_bits(%x: memref<4x8xi4>, %i: index) {
+  tir.store_tile 0, %x[%i, %i] rows 0 step 1 : memref<4x8xi4>
+//^ error: 'tir.store_tile' op expected elements that fill bytes and rows, found i4
+  func.return
+}
+
+// -----
+
+func.func @unknown_product() {
+  tir.multiply_tiles "tdp" 0, 1, 2
+//^ error: 'tir.multiply_tiles' op expected one of tdpbssd, tdpbsud, tdpbusd, tdpbuud, tdpbf16ps, found 'tdp'
+  func.return
+}
+
+// -----
+
+func.func @product_with_itself() {
+  tir.multiply_tiles "tdpbusd" 0, 1, 1
+//^ error: 'tir.multiply_tiles' op expected three tiles that differ
+  func.return
+}
+
+// -----
+
+func.func @factor_of_no_tile() {
+  tir.multiply_tiles "tdpbusd" 0, 1, 9
+//^ error: 'tir.multiply_tiles' op expected a tile from 0 to 7, found 9
+  func.return
+}

@@ -85,3 +85,42 @@ func.func @floats(%a: f32, %b: f32, %c: i1, %n: i32) -> f32 {
   %10 = arith.truncf %9 : f64 to f32
   func.return %10 : f32
 }
+
+// A size is not negative, nor is what is left of it, so that quotients need no correction.
+// CHECK-LABEL: func.func @quotients_of_sizes
+func.func @quotients_of_sizes(%x: memref<?xf32>, %i: index) -> (index, index, index) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c16 = arith.constant 16 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  // CHECK:      [[DOWN:%.+]] = llvm.sdiv [[N:%.+]], %{{.+}} : i64
+  // CHECK-NOT:  llvm.select
+  // CHECK:      [[DONE:%.+]] = llvm.mul [[DOWN]], %{{.+}} : i64
+  // CHECK-NEXT: [[LEFT:%.+]] = llvm.sub [[N]], [[DONE]] : i64
+  // CHECK:      [[MORE:%.+]] = llvm.mlir.constant(15) : i64
+  // CHECK-NEXT: [[SUM:%.+]] = llvm.add [[LEFT]], [[MORE]] : i64
+  // CHECK-NEXT: llvm.sdiv [[SUM]], %{{.+}} : i64
+  %0 = arith.floordivsi %n, %c32 : index
+  %1 = arith.muli %0, %c32 : index
+  %2 = arith.subi %n, %1 : index
+  %3 = arith.ceildivsi %2, %c16 : index
+  // CHECK:      llvm.icmp "slt"
+  // CHECK:      llvm.select
+  %4 = arith.ceildivsi %i, %c16 : index
+  func.return %0, %3, %4 : index, index, index
+}
+
+// What leaves a number as it is disappears.
+// CHECK-LABEL: func.func @neutral
+func.func @neutral(%i: index) -> index {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK-NOT: llvm.add
+  // CHECK-NOT: llvm.sub
+  // CHECK-NOT: llvm.mul
+  %0 = arith.addi %i, %c0 : index
+  %1 = arith.muli %0, %c1 : index
+  %2 = arith.subi %1, %c0 : index
+  // CHECK: func.return
+  func.return %2 : index
+}

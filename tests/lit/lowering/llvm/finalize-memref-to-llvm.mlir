@@ -290,3 +290,14 @@ func.func @scope(%n6: index) -> f32 {
   // CHECK-NEXT: llvm.return [[R]] : f32
   func.return %0 : f32
 }
+
+// The address of an element is computed once in a block.
+// CHECK-LABEL: llvm.func @same_place
+func.func @same_place(%x: memref<4x8xf32>, %i: index, %j: index) {
+  // CHECK:      [[PLACE:%.+]] = llvm.getelementptr inbounds
+  // CHECK-NEXT: [[X:%.+]] = llvm.load [[PLACE]]
+  // CHECK-NEXT: llvm.store [[X]], [[PLACE]]
+  %0 = memref.load %x[%i, %j] : memref<4x8xf32>
+  memref.store %0, %x[%i, %j] : memref<4x8xf32>
+  func.return
+}

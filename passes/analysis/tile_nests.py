@@ -1,0 +1,203 @@
+"""Loops that an instruction for tiles can do: products of rows and columns of words, added to sums in a buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType, StringAttr, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from relex.dialects.errors import PassError, fail, name_of
+from relex.dialects.fast_math import may_reassociate
+from relex.dialects.function_arguments import TENSORIZED_ATTR
+from relex.dialects.index.atoms import Atom
+from relex.dialects.index.expr import Index, IndexExpr, depends_on, terms_of
+from relex.dialects.index.values import replace_atoms
+from relex.dialects.tir import TILE_PRODUCTS, BlockOp, ForOp, TileProduct
+from relex.dialects.tir.accesses import Access, Element
+from relex.dialects.tir.tiles import MOST_BYTES, MOST_ROWS
+from relex.dialects.upstream.hints import isa
+from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.loop_tree import (
+    blocks_in,
+    check_nested,
+    check_serial,
+    guard_of,
+    label_of,
+    loops_of,
+    name_of_block,
+)
+
+WORD_BYTES = 4
+
+MOST_WORDS = MOST_BYTES // WORD_BYTES
+"""Words in a row of a tile."""
+
+ABREAST = 2
+"""Tiles of sums side by side, and one below the other: four, and two of each operand, are all that there are."""
+
+LEFT, RIGHT = ABREAST**2, ABREAST**2 + ABREAST
+"""The numbers of the first tiles of both operands; sums come first."""
+
+
+@dataclass(frozen=True)
+class TileCopy:
+    """A tile in a buffer."""
+
+    tile: int
+    rows: int
+    words: int
+    buffer: SSAValue
+    element: Element
+    """The first element, in terms of the loops around the tile."""
+
+    dimension: int
+    step: int
+    """The rows are as many places of a dimension apart."""
+
+
+@dataclass(frozen=True)
+class TileNest:
+    """A block that multiplies words, in loops of which the three innermost ones become tiles: over the words of a row
+    of one operand, which are as many words of a column of the other one, over rows, and over columns. The loops around
+    them, the terms, stay."""
+
+    block: BlockOp
+    by: str
+    terms: Sequence[ForOp]
+    words: ForOp
+    rows: ForOp
+    columns: ForOp
+    total: Access
+    left: Access
+    right: Access
+
+    @classmethod
+    def of(cls, loop: ForOp, by: str) -> TileNest:
+        """Return the nest that begins with a loop, for an instruction; fail with the reason if it is none."""
+        product = TILE_PRODUCTS.get(by) or fail(loop, f"expected one of {', '.join(TILE_PRODUCTS)}, found '{by}'")
+        block, *others = blocks_in(loop)
+        loops = loops_of(block)
+        nest = loops[loops.index(loop) :]
+        for inner in nest:
+            check_serial(inner)
+        check_nested(nest)
+        if others or block.init is not None or guard_of(block) is not None:
+            fail(loop, f"expected {label_of(loop)} to be around one block without an init and without a condition")
+        if len(nest) < 3:
+            fail(loop, f"expected loops over words, rows and columns from {label_of(loop)} on")
+        *terms, words, rows, columns = nest
+        total, (left, right) = _sum_of_products(block, by, product)
+        made = cls(block, by, terms, words, rows, columns, total, left, right)
+        made._check(product.element)
+        return made
+
+    def _check(self, element: Attribute) -> None:
+        limits = (self.words, MOST_WORDS), (self.rows, ABREAST * MOST_ROWS), (self.columns, ABREAST * MOST_WORDS)
+        for loop, most in limits:
+            if not isinstance(loop.extent, int) or not 1 <= loop.extent <= most:
+                fail(loop, f"expected {label_of(loop)} to have 1 to {most} iterations")
+        for access, kind in ((self.left, i32), (self.right, i32), (self.total, element)):
+            if not isa(access.buffer.type, MemRefType) or access.buffer.type.element_type != kind:
+                fail(self.block, f"expected {name_of(access.buffer)} to have elements of {kind}")
+        for access, loop in ((self.left, self.columns), (self.right, self.rows)):
+            _check_apart(access, loop)
+        for loop in (*self.terms, self.words):
+            _check_apart(self.total, loop)
+        _ = self.totals, self.operands
+
+    @cached_property
+    def totals(self) -> list[TileCopy]:
+        """The tiles of sums."""
+        return [*self._copies(0, ABREAST, self.total, self.rows, self.columns)]
+
+    @cached_property
+    def operands(self) -> list[TileCopy]:
+        """The tiles of the operands."""
+        left = self._copies(LEFT, 1, self.left, self.rows, self.words)
+        return [*left, *self._copies(RIGHT, ABREAST, self.right, self.words, self.columns)]
+
+    @property
+    def products(self) -> Iterator[tuple[int, int, int]]:
+        """The numbers of the tiles that are added to, and of their factors."""
+        for copy in self.totals:
+            row, column = divmod(copy.tile, ABREAST)
+            yield copy.tile, LEFT + row, RIGHT + column
+
+    @property
+    def shapes(self) -> tuple[tuple[int, int], ...]:
+        """The rows of each tile, and the bytes of its rows; small ones for tiles that are not used."""
+        found = {copy.tile: (copy.rows, WORD_BYTES * copy.words) for copy in (*self.totals, *self.operands)}
+        return tuple(found.get(tile, (1, WORD_BYTES)) for tile in range(RIGHT + ABREAST))
+
+    def _copies(self, first: int, across: int, access: Access, rows: ForOp, words: ForOp) -> Iterator[TileCopy]:
+        """Yield the tiles of what loops access, where `across` tiles are side by side."""
+        dimension, step = self._place(access, rows)
+        last, distance = self._place(access, words)
+        name = name_of(access.buffer)
+        if last != len(access.element) - 1 or distance != 1:
+            fail(self.block, f"expected words of {name} side by side along {label_of(words)}")
+        if dimension == last or step < 1:
+            fail(self.block, f"expected {label_of(rows)} to index {name} upwards, and not in the last dimension")
+        inside = {loop.variable for loop in (self.words, self.rows, self.columns)}
+        for i, (row, height) in enumerate(_parts(rows, MOST_ROWS)):
+            for j, (column, width) in enumerate(_parts(words, MOST_WORDS)):
+                starts: dict[Atom, Index] = {**dict.fromkeys(inside, 0), rows.variable: row, words.variable: column}
+                element = tuple(replace_atoms(form, starts.get) for form in access.element)
+                yield TileCopy(first + across * i + j, height, width, access.buffer, element, dimension, step)
+
+    def _place(self, access: Access, loop: ForOp) -> tuple[int, int]:
+        """Return the dimension in which a loop indexes a buffer, and by which factor; fail if there are several."""
+        variable = loop.variable
+        places = [i for i, form in enumerate(access.element) if depends_on(form, variable)]
+        factor = terms_of(access.element[places[0]]).get(variable, 0) if places else 0
+        if len(places) != 1 or depends_on(access.element[places[0]] - IndexExpr.of(variable) * factor, variable):
+            fail(self.block, f"expected {label_of(loop)} to index {name_of(access.buffer)} in one dimension")
+        return places[0], factor
+
+
+def _sum_of_products(block: BlockOp, by: str, product: TileProduct) -> tuple[Access, Sequence[Access]]:
+    """Return what a block adds to, and both factors of what it adds; fail if it does anything else."""
+    accesses = block_accesses(block)
+    writes = [access for access in accesses if access.is_write]
+    reads: dict[SSAValue, Access] = {access.op.results[0]: access for access in accesses if not access.is_write}
+    adds = writes[0].op.operands[0].owner if len(writes) == 1 and len(reads) == 3 else None
+    if not isinstance(adds, arith.AddiOp | arith.AddfOp):
+        fail(block, f"expected {name_of_block(block)} to add to one element, and to read two others")
+    if isinstance(adds, arith.AddfOp) and not may_reassociate(adds):
+        fail(adds, "expected terms that may be added up in any order (reassoc)")
+    owners = [value.owner for value in adds.operands]
+    factors = [op for op in owners if isinstance(op, Operation) and type(op) is product.repeats]
+    if len(factors) != 1 or not all(value in reads for value in factors[0].operands):
+        op = product.repeats.name if product.repeats is not None else "op that loops have"
+        fail(block, f"expected one '{op}' of two words in the sum, for {by}")
+    olds = [reads[value] for value in adds.operands if value in reads]
+    if [(old.buffer, old.element) for old in olds] != [(writes[0].buffer, writes[0].element)]:
+        fail(block, f"expected {name_of_block(block)} to read the element that it adds to")
+    return writes[0], [reads[value] for value in factors[0].operands]
+
+
+def _check_apart(access: Access, loop: ForOp) -> None:
+    if any(depends_on(form, loop.variable) for form in access.element):
+        fail(loop, f"expected {label_of(loop)} not to index {name_of(access.buffer)}")
+
+
+def _parts(loop: ForOp, most: int) -> list[tuple[int, int]]:
+    """Return the first iteration of each tile, and their number."""
+    assert isinstance(loop.extent, int)
+    return [(first, min(most, loop.extent - first)) for first in range(0, loop.extent, most)]
+
+
+def tensorized(loop: ForOp) -> TileNest | None:
+    """Return the nest of a loop that `tensorize` was applied to; None if there is none, or if it has become another one
+    since."""
+    attribute = loop.attributes.get(TENSORIZED_ATTR)
+    if not isinstance(attribute, StringAttr):
+        return None
+    try:
+        return TileNest.of(loop, attribute.data)
+    except PassError:
+        return None

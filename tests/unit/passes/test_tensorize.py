@@ -1,0 +1,134 @@
+"""`tensorize`: nests of loops that instructions for tiles compute, and those that they cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from relex.dialects import parse_module
+from relex.dialects.errors import CompileError
+from relex.dialects.tir import MultiplyTilesOp
+from relex.lowering import ConvertTirToScfPass
+from relex.passes import ApplySchedulePass
+from relex.passes.analysis.tile_nests import tensorized
+from relex.passes.schedule import Loop, Schedule
+from relex.reference import interpret
+
+RNG = np.random.default_rng(0)
+
+
+WORDS = "memref<80x80xi32>"
+
+
+def product(
+    rows: int,
+    columns: int,
+    words: int,
+    *,
+    left: str = "%vi, %vk",
+    right: str = "%vk, %vj",
+    body: str = "arith.addi %y, %p",
+    init: str = "",
+) -> str:
+    """A product of words, which is added to other words, in loops over words, rows and columns."""
+    return f"""
+        tir.prim_func @main(%X: {WORDS}, %W: {WORDS}, %B: {WORDS}) outs(%Y: {WORDS}) attributes {{tir.noalias}} {{
+          tir.for %a @a, %b @b in (80, 80) {{
+            tir.block @B (%va: spatial<80> = %a, %vb: spatial<80> = %b) {{
+              %old = memref.load %B[%va, %vb] : {WORDS}
+              memref.store %old, %Y[%va, %vb] : {WORDS}
+            }}
+          }}
+          %zero = arith.constant 0 : i32
+          tir.for %t @t, %k @k, %i @i, %j @j in (2, {words}, {rows}, {columns}) {{
+            %c = arith.constant {words} : index
+            %first = arith.muli %t, %c : index
+            %at = arith.addi %first, %k : index
+            tir.block @Y (%vi: spatial<{rows}> = %i, %vj: spatial<{columns}> = %j, %vk: reduce<{2 * words}> = %at) {{
+              {init}
+              %two = arith.constant 2 : index
+              %twice = arith.muli %vi, %two : index
+              %y = memref.load %Y[%vi, %vj] : {WORDS}
+              %x = memref.load %X[{left}] : {WORDS}
+              %w = memref.load %W[{right}] : {WORDS}
+              %p = tir.dot4 %x, %w : i32
+              %s = {body} : i32
+              memref.store %s, %Y[%vi, %vj] : {WORDS}
+            }}
+          }}
+        }}"""
+
+
+def tensorize(text: str, loop: str = "t", by: str = "tdpbusd") -> Schedule:
+    schedule = Schedule(parse_module(text))
+    schedule.tensorize(Loop("main", loop), by)
+    return schedule
+
+
+@pytest.mark.parametrize("left", ["%vi, %vk", "%twice, %vk"])
+@pytest.mark.parametrize("sizes", [(32, 32, 16), (1, 1, 1), (17, 31, 5), (16, 9, 16), (30, 16, 15)], ids=str)
+def test_same_sums(sizes: tuple[int, int, int], left: str):
+    text = product(*sizes, left=left)
+    lowered = ConvertTirToScfPass()(tensorize(text).module)
+    assert sum(isinstance(op, MultiplyTilesOp) for op in lowered.walk()) == -(-sizes[0] // 16) * -(-sizes[1] // 16)
+    x, w, y = (RNG.integers(-(2**31), 2**31 - 1, (80, 80), np.int32) for _ in range(3))
+    expected, found = interpret(parse_module(text))["main"](x, w, y), np.zeros_like(y)
+    interpret(lowered)["main"](x, w, y, found)
+    np.testing.assert_array_equal(found, expected)
+    assert (found != y).any()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (product(33, 16, 16), "expected @i to have 1 to 32 iterations"),
+        (product(16, 33, 16), "expected @j to have 1 to 32 iterations"),
+        (product(16, 16, 17), "expected @k to have 1 to 16 iterations"),
+        (product(16, 16, 16, left="%vk, %vi"), "expected words of %X side by side along @k"),
+        (product(16, 16, 16, left="%vi, %vi"), "expected @i to index %X in one dimension"),
+        (product(16, 16, 16, left="%vj, %vk"), "expected @j not to index %X"),
+        (product(16, 16, 16, right="%vj, %vk"), "expected words of %W side by side along @j"),
+        (product(16, 16, 16, right="%vk, %vi"), "expected @i not to index %W"),
+        (product(16, 16, 16, right="%vk, %twice"), "expected @i not to index %W"),
+        (product(16, 16, 16, body="arith.addi %x, %p"), "expected @Y to read the element that it adds to"),
+        (product(16, 16, 16, body="arith.addi %p, %p"), "expected one 'tir.dot4' of two words in the sum"),
+        (product(16, 16, 16, body="arith.muli %y, %p"), "expected @Y to add to one element"),
+        (product(16, 16, 16, body="arith.addi %y, %x"), "expected one 'tir.dot4' of two words in the sum"),
+    ],
+)
+def test_refused(text: str, message: str):
+    with pytest.raises(CompileError, match=message):
+        tensorize(text)
+
+
+def test_other_instructions():
+    text = product(16, 16, 16)
+    with pytest.raises(CompileError, match=r"expected one of tdpbssd, tdpbsud, .* found 'tdp'"):
+        tensorize(text, by="tdp")
+    with pytest.raises(CompileError, match="expected one 'op that loops have' of two words in the sum, for tdpbssd"):
+        tensorize(text, by="tdpbssd")
+    with pytest.raises(CompileError, match="expected loops over words, rows and columns from @i on"):
+        tensorize(text, "i")
+
+
+def test_init_is_elsewhere():
+    text = product(16, 16, 16, init=f"tir.init {{ memref.store %zero, %Y[%vi, %vj] : {WORDS} }}")
+    with pytest.raises(CompileError, match="around one block without an init"):
+        tensorize(text)
+
+
+def test_loops_that_changed_stay_loops():
+    """What a later step makes of the nest is computed as it is."""
+    schedule = tensorize(product(16, 16, 16))
+    schedule.split(Loop("main", "j"), [2, 8])
+    schedule.reorder(Loop("main", "j_1"), Loop("main", "i"))
+    (loop,) = (op for op in schedule.module.walk() if "relex.tensorized" in op.attributes)
+    assert tensorized(loop) is None  # pyright: ignore[reportArgumentType]
+    assert not any(isinstance(op, MultiplyTilesOp) for op in ConvertTirToScfPass()(schedule.module).walk())
+
+
+def test_as_text():
+    module = parse_module(
+        product(16, 16, 16) + 'schedule.sequence for @main {\n  schedule.tensorize @t by "tdpbusd"\n}'
+    )
+    assert 'relex.tensorized = "tdpbusd"' in str(ApplySchedulePass()(module))
