@@ -26,8 +26,9 @@ def with_tensors_as_inputs(graph: Any) -> tuple[Any, Sequence[Any]]:
             continue
         if id(tensor) not in inputs:
             with made.inserting_before(next(iter(made.nodes))) if last is None else made.inserting_after(last):
-                inputs[id(tensor)] = last = made.placeholder(f"held_{len(inputs)}")
-            last.meta = {**node.meta, "tensor_dict": {"_dynamo_static_input_type": "held"}}
+                held: Any = made.placeholder(f"held_{len(inputs)}")
+            held.meta = {**node.meta, "tensor_dict": {"_dynamo_static_input_type": "held"}}
+            inputs[id(tensor)] = last = held
         node.replace_all_uses_with(inputs[id(tensor)])
         made.erase_node(node)
     return torch.fx.GraphModule(graph, made), [tensors[key] for key in inputs]

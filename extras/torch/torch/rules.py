@@ -136,7 +136,11 @@ def _for_each(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _with_value(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose last argument has a name, as one that has none."""
-    return lambda x, y, z, value=1: function(x, y, z, value=value)
+
+    def named(x: Any, y: Any, z: Any, value: Any = 1) -> Any:
+        return function(x, y, z, value=value)
+
+    return named
 
 
 def _norm(x: Any, order: float = 2, dtype: Any = None) -> Any:
