@@ -48,5 +48,9 @@ def test_a_graph_that_relex_lacks_changes_its_tensors_once(monkeypatch: pytest.M
     from relex.frontend.torch.import_table import IMPORTS
 
     find = IMPORTS.get
-    monkeypatch.setattr(IMPORTS, "get", lambda key: None if key == "aten.addcdiv" else find(key))
+
+    def get(key: str) -> Any:
+        return None if key == "aten.addcdiv" else find(key)
+
+    monkeypatch.setattr(IMPORTS, "get", get)
     torch.testing.assert_close(trained("AdamW", True), trained("AdamW", False))

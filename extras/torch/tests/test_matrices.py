@@ -18,6 +18,10 @@ def positive(x: Any) -> Any:
     return x @ x.mT + 3 * torch.eye(x.shape[-1], dtype=x.dtype)
 
 
+def solved(x: Any) -> Any:
+    return linalg.solve(x, x)
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "inverse": linalg.inv,
     "solutions": lambda x: [linalg.solve(x, x[..., :2] * 2), linalg.solve(x, x[..., 0]), linalg.solve(x[0], x)],
@@ -87,7 +91,7 @@ def test_matrices_without_rows_or_without_batch() -> None:
     ("function", "wrong"),
     [
         (linalg.inv, torch.zeros(2, 2)),
-        (lambda x: linalg.solve(x, x), torch.ones(3, 3)),
+        (solved, torch.ones(3, 3)),
         (linalg.cholesky, -torch.eye(2)),
         (torch.cholesky, -torch.eye(2)),
     ],

@@ -150,6 +150,14 @@ def gammas(x: Any) -> list[Any]:
     return [torch.lgamma(x), torch.digamma(x), torch.lgamma(wide), torch.digamma(wide), torch.lgamma(wide * 1e10)]
 
 
+def waves(x: Any) -> Any:
+    return x.sin() * x.sum()
+
+
+def cubes(x: Any) -> Any:
+    return (x**3).sum()
+
+
 PROGRAMS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "labels that end": (labels, torch.randn(3, 4)),
     "rounded as integers": (quantized, torch.tensor([[nan, inf, -inf, 1e10], [0.5, -3.0, 7.7, 0.05]] * 2)[:3]),
@@ -164,8 +172,8 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], Any]] = {
         torch.randn(4, 3),
     ),
     "slopes in inference": (functional.rrelu, torch.randn(9)),
-    "jacobians": (torch.func.jacrev(lambda x: x.sin() * x.sum()), torch.randn(3)),
-    "second derivatives": (torch.func.hessian(lambda x: (x**3).sum()), torch.randn(3)),
+    "jacobians": (torch.func.jacrev(waves), torch.randn(3)),
+    "second derivatives": (torch.func.hessian(cubes), torch.randn(3)),
 }
 
 
@@ -198,7 +206,10 @@ def scanned(x: Any) -> Any:
 
 
 def mapped(x: Any) -> Any:
-    return operators.map(lambda row, y: (row + y, row.argmax()), x, torch.arange(4.0))
+    def row_and_place(row: Any, y: Any) -> Any:
+        return row + y, row.argmax()
+
+    return operators.map(row_and_place, x, torch.arange(4.0))
 
 
 @pytest.mark.parametrize("function", [scanned, mapped])

@@ -127,8 +127,8 @@ def _for_each(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of lists, whose other arguments are lists as well, or the same for all."""
 
     def of_lists(first: Sequence[Any], *others: Any, **settings: Any) -> list[Any]:
-        rows = zip(*(x if isinstance(x, list | tuple) else repeat(x, len(first)) for x in others), strict=True)
-        given = list(rows) or [()] * len(first)
+        columns: list[Any] = [x if isinstance(x, list | tuple) else repeat(x, len(first)) for x in others]
+        given = list(zip(*columns, strict=True)) or [()] * len(first)
         return [function(x, *row, **settings) for x, row in zip(first, given, strict=True)]
 
     return of_lists
