@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from xdsl.dialects import arith, cf, func, memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType
@@ -172,7 +172,7 @@ def _infer_arithmetic(op: Operation, analysis: SizeAnalysis) -> None:
         analysis.set(op.results[0], [value])
 
 
-_Division = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemUIOp
+_Division: TypeAlias = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.RemUIOp
 
 
 def _part_of_dimension(op: _Division, analysis: SizeAnalysis) -> Size | None:
