@@ -429,6 +429,15 @@ MAX_VECTOR_LENGTH = 256
 FOLDED_BYTES_ALLOWED = 2**20
 """Bytes by which the constants of a module may always grow when operators are folded."""
 
+COMPUTED_WEIGHTS_BYTES = 2**22
+"""Size of weights that are folded though the constants that they are computed from are much smaller."""
+
+COMPUTED_WEIGHTS_ALLOWED = 2**24
+"""Bytes of all such weights together."""
+
+COMPUTED_WEIGHTS_FACTOR = 64
+"""How much larger than those constants they are; weights of few bits become up to 32 times as large."""
+
 MAX_PACKED_GROWTH = 4
 """Size of all packed copies of a constant together, relative to the constant."""
 

@@ -25,6 +25,8 @@ from relex.passes.graph.pack_bytes import multiplies_bytes
 from relex.passes.rewriting.constants import erase_constant, erase_unused_constants
 from relex.passes.rewriting.evaluation import evaluated
 
+_PRODUCTS = (relex.Convolution, relex.DenseOp, relex.MatmulOp)
+
 
 @dataclass(frozen=True)
 class FoldConstantsPass(RelexPass):
@@ -33,12 +35,18 @@ class FoldConstantsPass(RelexPass):
     are merged at its start; unused ones are removed. With `strict`, only operators are folded that compiled code
     computes to the same bits: no sums, no functions like `exp`, and no arithmetic that gives NaN.
 
-    Three limits keep programs small and compilation short; an operator that exceeds one is not folded. A result may
-    have `limit` bytes, or as many as the constants that it is computed from, so that repeating a small constant does
-    not make it large. All constants of the module together may grow to `growth` times their bytes, or by 1 MiB if that
-    is more: a constant is removed with its last user, and one with other users stays. And all folded operators together
-    may read and write `work` elements; a matrix product counts each of its multiplications. Where the target multiplies
-    bytes, those that `delay-scales` takes from a product stay bytes.
+    Three limits keep programs small and compilation short; an operator that exceeds one is not folded:
+
+    * A result may have `limit` bytes, or as many as the constants that it is computed from, so that repeating a small
+      constant does not make it large.
+    * All constants of the module together may grow to `growth` times their bytes, or by 1 MiB if that is more: a
+      constant is removed with its last user, and one with other users stays.
+    * All folded operators together may read and write `work` elements; a matrix product counts each of its
+      multiplications.
+
+    The first two are not for weights that a program computes, such as the filters of a resampler: what a product or a
+    convolution takes, of up to 4 MiB, if the constants that it comes from have less than a 64th of its bytes. Where the
+    target multiplies bytes, those that `delay-scales` takes from a product stay bytes.
 
     ```mlir
     func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
@@ -81,6 +89,7 @@ class _Folding:
         self._limits = limits
         self._room = max((limits.growth - 1) * before, cost.FOLDED_BYTES_ALLOWED)
         self._work = limits.work
+        self._weights = _computed_weights(module)
         self._multiplies_bytes = not limits.strict and multiplies_bytes(module)
 
     def fold(self, op: relex.Operator) -> None:
@@ -91,6 +100,8 @@ class _Folding:
         freed = (value for value in operands if all(use.operation is op for use in value.uses))
         work = sum(map(_bytes, op.operands)) if op.COUNTS else op.work
         growth = (0 if op.COUNTS else sum(map(_bytes, op.results))) - sum(map(_bytes, freed))
+        if op in self._weights:
+            growth = 0
         if growth > self._room or work > self._work:
             return
         # A result that is rejected because of NaN, or of its size, has been computed as well.
@@ -106,6 +117,8 @@ class _Folding:
         _replace(op, values, operands)
 
     def _most(self, op: relex.Operator) -> int:
+        if op in self._weights:
+            return cost.COMPUTED_WEIGHTS_BYTES
         return max(self._limits.limit, sum(map(_bytes, set(op.operands))))
 
     def _is_candidate(self, op: relex.Operator) -> bool:
@@ -122,6 +135,40 @@ class _Folding:
         return op.COUNTS or sum(map(_bytes, op.results)) <= self._most(op)
 
 
+def _computed_weights(module: ModuleOp) -> set[Operation]:
+    """Return the operators that compute from small constants what products take, as far as all of it may become
+    constants. What is unpacked from bytes or fewer bits has larger ones."""
+    known, found, room = set[Operation](), set[Operation](), cost.COMPUTED_WEIGHTS_ALLOWED
+    for op in walk(module):
+        if not isinstance(op, relex.ConstantOp | relex.Operator):
+            continue
+        if all(value.owner in known for value in op.operands):
+            known.add(op)
+            continue
+        for value in op.operands if isinstance(op, _PRODUCTS) else ():
+            if value.owner in found or value.owner not in known:
+                continue
+            parts = _parts_of(value)
+            if not all(_fits_array(result) for part in parts for result in part.results):
+                continue
+            constants = sum(_bytes(part.results[0]) for part in parts if isinstance(part, relex.ConstantOp))
+            if constants * cost.COMPUTED_WEIGHTS_FACTOR < _bytes(value) <= room:
+                room -= _bytes(value)
+                found |= parts
+    return found
+
+
+def _parts_of(value: SSAValue) -> set[Operation]:
+    """Return the operators that a value is computed from, and constants; there is nothing else."""
+    found, reached = set[Operation](), [value.owner]
+    while reached:
+        owner = reached.pop()
+        if isinstance(owner, Operation) and owner not in found:
+            found.add(owner)
+            reached += [operand.owner for operand in owner.operands]
+    return found
+
+
 def _is_factor_of_bytes(op: relex.AstypeOp) -> bool:
     """Return whether a constant of bytes becomes an operand of a product, after a zero point and a scale."""
     if not is_bytes(op.operand) or rank_of(op.result) < 2:
@@ -129,7 +176,7 @@ def _is_factor_of_bytes(op: relex.AstypeOp) -> bool:
     users = [use.operation for use in op.result.uses]
     while users:
         user = users.pop()
-        if isinstance(user, relex.Convolution | relex.DenseOp | relex.MatmulOp):
+        if isinstance(user, _PRODUCTS):
             return True
         if isinstance(
             user, relex.AstypeOp | relex.MultiplyOp | relex.PermuteDimsOp | relex.ReshapeOp | relex.SubtractOp

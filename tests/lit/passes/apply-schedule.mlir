@@ -235,7 +235,7 @@ schedule.sequence for @partition {
 
 // CHECK-LABEL: @partition_any(
 // CHECK: %[[N:.+]] = memref.dim %X
-// CHECK: %[[TILES:.+]] = arith.floordivsi %[[N]], %c4
+// CHECK: %[[TILES:.+]] = arith.divsi %[[N]], %c4
 // CHECK: tir.for %{{.+}} @i_0, %{{.+}} @i_1 in (%{{.+}}, 4)
 // CHECK-NOT: scf.if
 // CHECK: tir.for %{{.+}} @i_rest in (%{{.+}})
@@ -260,7 +260,7 @@ schedule.sequence for @partition_any {
 // All rows in the first version if there are 8 columns or more, in the second one, otherwise.
 
 // CHECK-LABEL: @dispatch(
-// CHECK: %[[EIGHTS:.+]] = arith.floordivsi %{{.+}}, %c8
+// CHECK: %[[EIGHTS:.+]] = arith.divsi %{{.+}}, %c8
 // CHECK: %[[MANY:.+]] = arith.muli %[[EIGHTS]], %c32768
 // CHECK: %[[FIRST:.+]] = arith.minsi
 // CHECK: tir.for %{{.+}} @i, %{{.+}} @j in (%[[FIRST]], %{{.+}})

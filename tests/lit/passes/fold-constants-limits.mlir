@@ -62,3 +62,26 @@ func.func @gigabyte() -> tensor<16384x16384xf32> {
   %0 = relex.broadcast_to %z shape = [16384, 16384] : (tensor<f32>) -> tensor<16384x16384xf32>
   func.return %0 : tensor<16384x16384xf32>
 }
+
+// -----
+
+// Weights that are computed from small constants are folded, whatever their size; what is computed from larger ones, such
+// as unpacked bytes, is not, nor what no product takes.
+// CHECK-LABEL: func.func @computed_weights
+// CHECK: [[W:%.+]] = relex.constant dense<-3.0> : tensor<256x256xf32>
+// CHECK: relex.dense %x, [[W]]
+// CHECK: relex.astype {{.*}} -> tensor<256x256xf32>
+// CHECK: relex.add {{.*}} -> tensor<256x256xf32>
+func.func @computed_weights(%x: tensor<1x256xf32>) -> (tensor<1x256xf32>, tensor<1x256xf32>, tensor<256x256xf32>) {
+  %a = relex.constant dense<1.0> : tensor<256x1xf32>
+  %b = relex.constant dense<2.0> : tensor<256xf32>
+  %sum = relex.add %a, %b : (tensor<256x1xf32>, tensor<256xf32>) -> tensor<256x256xf32>
+  %w = relex.negative %sum : (tensor<256x256xf32>) -> tensor<256x256xf32>
+  %0 = relex.dense %x, %w : (tensor<1x256xf32>, tensor<256x256xf32>) -> tensor<1x256xf32>
+  %bytes = relex.constant dense<3> : tensor<256x256xi8>
+  %v = relex.astype %bytes dtype = f32 : (tensor<256x256xi8>) -> tensor<256x256xf32>
+  %1 = relex.dense %x, %v : (tensor<1x256xf32>, tensor<256x256xf32>) -> tensor<1x256xf32>
+  %c = relex.constant dense<0.5> : tensor<256x1xf32>
+  %2 = relex.add %c, %b : (tensor<256x1xf32>, tensor<256xf32>) -> tensor<256x256xf32>
+  func.return %0, %1, %2 : tensor<1x256xf32>, tensor<1x256xf32>, tensor<256x256xf32>
+}
