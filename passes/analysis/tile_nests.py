@@ -20,11 +20,12 @@ from relex.dialects.tir import TILE_PRODUCTS, BlockOp, ForOp, TileProduct
 from relex.dialects.tir.accesses import Access, Element
 from relex.dialects.tir.tiles import MOST_BYTES, MOST_ROWS
 from relex.dialects.upstream.hints import isa
-from relex.passes.analysis.dependence import block_accesses
+from relex.passes.analysis.dependence import block_accesses, may_alias
 from relex.passes.analysis.loop_tree import (
     blocks_in,
     check_nested,
     check_serial,
+    function_of,
     guard_of,
     label_of,
     loops_of,
@@ -103,6 +104,13 @@ class TileNest:
         for access, kind in ((self.left, i32), (self.right, i32), (self.total, element)):
             if not isa(access.buffer.type, MemRefType) or access.buffer.type.element_type != kind:
                 fail(self.block, f"expected {name_of(access.buffer)} to have elements of {kind}")
+        function = function_of(self.block)
+        for factor in (self.left.buffer, self.right.buffer):
+            if may_alias(factor, self.total.buffer, function):
+                fail(
+                    self.block,
+                    f"expected {name_of(factor)} not to share memory with the sums in {name_of(self.total.buffer)}",
+                )
         for access, loop in ((self.left, self.columns), (self.right, self.rows)):
             _check_apart(access, loop)
         for loop in (*self.terms, self.words):

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.traits import SymbolTable
+from xdsl.traits import SymbolTable, is_side_effect_free
 
 from relex.dialects.errors import RangeError, fail, name_of
 from relex.dialects.function_arguments import arguments
@@ -241,7 +241,9 @@ class SizeAnalysis:
         if op is None:
             return False
         while (op := op.prev_op) is not None and op is not late.value.owner:
-            if any(isa(result.type, TensorType) for result in op.results):
+            if op.regions or any(isa(value.type, TensorType) for value in op.results):
+                return False
+            if not is_side_effect_free(op) and any(type(value.type) is IndexType for value in op.operands):
                 return False
         return True
 

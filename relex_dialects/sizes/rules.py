@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorT
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import InferenceError, fail, name_of, one_line
-from relex.dialects.index.expr import names_in
-from relex.dialects.index.from_ir import EXPRESSIONS, divisor_of
+from relex.dialects.index.expr import names_in, never_negative
+from relex.dialects.index.from_ir import EXPRESSIONS, divisor_of, index_of
 from relex.dialects.index.values import substitute
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallOp, CallTirOp, DataflowOp, MatchSizesOp, Operator
 from relex.dialects.relex.types import SizedType
@@ -176,8 +176,8 @@ _Division: TypeAlias = arith.DivSIOp | arith.DivUIOp | arith.RemSIOp | arith.Rem
 
 
 def _part_of_dimension(op: _Division, analysis: SizeAnalysis) -> Size | None:
-    """Return a quotient or a remainder of a dimension, which is never negative, whatever its expression may be."""
+    """Return a quotient or a remainder of what is never negative, such as a dimension, whatever its expression is."""
     dividend, divisor = analysis.number(op.lhs), divisor_of(analysis.number(op.rhs))
-    if not isinstance(op.lhs.owner, tensor.DimOp | memref.DimOp) or not divisor:
+    if not divisor or not never_negative(index_of(op.lhs)):
         return None
     return dividend // divisor if isinstance(op, arith.DivSIOp | arith.DivUIOp) else dividend % divisor

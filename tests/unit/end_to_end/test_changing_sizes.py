@@ -358,6 +358,49 @@ def test_a_limit_that_is_asserted_too_late_is_checked_before() -> None:
     assert text.index("'scf.for' expected rows_d0 <=") < text.index("relex.concat %rows")
 
 
+USED_BEFORE = """
+func.func private @callee(%k: index) -> f32 {
+  %t = relex.alloc_tensor sizes(%k) : tensor<?xf32>
+  %e = relex.exp %t : (tensor<?xf32>) -> tensor<?xf32>
+  %u = relex.cumsum %e axis = 0 : (tensor<?xf32>) -> tensor<?xf32>
+  %m = relex.max %u axis = [0] : (tensor<?xf32>) -> tensor<f32>
+  %z = tensor.extract %m[] : tensor<f32>
+  func.return %z : f32
+}
+func.func @main(%n: tensor<1xi64>) -> (f32, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %v = tensor.extract %n[%c0] : tensor<1xi64>
+  %k = arith.index_cast %v : i64 to index
+  USE
+  %limit = arith.constant 144115188075855872 : index
+  %holds = arith.cmpi sle, %k, %limit : index
+  cf.assert %holds, "late"
+  %b = relex.alloc_tensor sizes(%k) : tensor<?xf32>
+  %e = relex.exp %b : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %w, %e : f32, tensor<?xf32>
+}
+"""
+CALL = "%w = func.call @callee(%k) : (index) -> f32"
+BRANCH = f"""
+  %is = arith.cmpi sgt, %k, %c0 : index
+  %w = scf.if %is -> f32 {{
+    {CALL.replace("%w", "%i")}
+    scf.yield %i : f32
+  }} else {{
+    %0 = arith.constant 0.0 : f32
+    scf.yield %0 : f32
+  }}"""
+
+
+@pytest.mark.parametrize("use", [CALL, BRANCH], ids=["call", "branch"])
+def test_a_limit_that_is_asserted_after_other_uses_is_checked_before(use: str) -> None:
+    """2**62 + 1 floats have four bytes in arithmetic that wraps around."""
+    main = build(USED_BEFORE.replace("USE", use))["main"]
+    assert main(np.array([3]))[1].shape == (3,)
+    with pytest.raises(ShapeError, match="k <= "):
+        main(np.array([2**62 + 1]))
+
+
 def test_a_limited_run_ends_before_its_memory() -> None:
     x = np.ones((1, 3), np.float32)
     with pytest.raises(OutOfSteps), at_most(1_000_000):

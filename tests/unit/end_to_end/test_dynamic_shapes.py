@@ -424,3 +424,20 @@ def test_halves_of_sizes_that_convolutions_lessen() -> None:
         np.testing.assert_allclose(main(x), wanted(x), 1e-4, 1e-5)
     with pytest.raises(ShapeError, match="expected"):
         main(np.ones((1, 2, 9, 10), np.float32))
+
+
+def test_halves_of_sizes_and_a_number() -> None:
+    """A convolution with a stride of two has half of a size and one."""
+    text = """
+    func.func @main(%x: tensor<1x1x?xf32>) -> tensor<1x1x?xf32> {
+      %w = relex.constant dense<0.5> : tensor<1x1x3xf32>
+      %0 = relex.conv1d %x, %w : (tensor<1x1x?xf32>, tensor<1x1x3xf32>) -> tensor<1x1x?xf32>
+      %1 = relex.conv1d %0, %w strides = [2] : (tensor<1x1x?xf32>, tensor<1x1x3xf32>) -> tensor<1x1x?xf32>
+      %2 = relex.conv1d %1, %w strides = [2] : (tensor<1x1x?xf32>, tensor<1x1x3xf32>) -> tensor<1x1x?xf32>
+      func.return %2 : tensor<1x1x?xf32>
+    }
+    """
+    main, wanted, rng = build(text)["main"], interpret(text)["main"], np.random.default_rng(0)
+    for size in (9, 10, 33, 64):
+        x = rng.standard_normal((1, 1, size)).astype(np.float32)
+        np.testing.assert_allclose(main(x), wanted(x), 1e-4, 1e-5)

@@ -21,6 +21,7 @@ from relex.dialects import parse_module
 from relex.dialects.errors import RelexError, UnknownNameError
 from relex.lowering.llvm.convert_to_llvm import ConvertToLlvmPass
 from relex.lowering.llvm.object_code import compile_module
+from relex.runtime import build
 from relex.runtime.linking import LoadedCode
 from relex.runtime.loader import load
 
@@ -289,3 +290,19 @@ func.func @f(%a: memref<?xf32>) -> f32 attributes {llvm.emit_c_interface} {
     array = np.array([1.5, 2.5, 3.0], np.float32)
     loaded = load(code, {"_mlir_ciface_sum": ctypes.cast(sum_of, ctypes.c_void_p).value or 0})
     assert call(loaded, "f", array, result=ctypes.c_float) == 7.0
+
+
+def test_quotients_of_numbers_that_are_never_negative() -> None:
+    """The divisor less one is added to the dividend, which may be the largest number."""
+    text = """
+    func.func @main(%n: index) -> (index, index) {
+      %zero = arith.constant 0 : index
+      %two = arith.constant 2 : index
+      %x = arith.maxsi %n, %zero : index
+      %up = arith.ceildivsi %x, %two : index
+      %down = arith.floordivsi %x, %two : index
+      func.return %up, %down : index, index
+    }
+    """
+    main = build(text)["main"]
+    assert [tuple(map(int, main(n))) for n in (2**63 - 1, 5, 0, -3)] == [(2**62, 2**62 - 1), (3, 2), (0, 0), (0, 0)]

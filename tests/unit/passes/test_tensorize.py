@@ -94,6 +94,8 @@ def test_same_sums(sizes: tuple[int, int, int], left: str):
         (product(16, 16, 16, body="arith.addi %p, %p"), "expected one 'tir.dot4' of two words in the sum"),
         (product(16, 16, 16, body="arith.muli %y, %p"), "expected @Y to add to one element"),
         (product(16, 16, 16, body="arith.addi %y, %x"), "expected one 'tir.dot4' of two words in the sum"),
+        (product(16, 16, 16).replace("load %X[", "load %Y["), "expected %Y not to share memory with the sums in %Y"),
+        (product(16, 16, 16).replace("attributes {tir.noalias}", ""), "expected %X not to share memory with the sums"),
     ],
 )
 def test_refused(text: str, message: str):
