@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from threading import local
 from typing import Any
 
@@ -101,11 +100,16 @@ def interpret_multiply(op: MultiplyTilesOp, preparation: Preparation) -> Run:
     return multiply
 
 
-def multiply_bytes(lhs_type: Any, rhs_type: Any, total: Array, lhs: Array, rhs: Array) -> Array:
-    """Multiply bytes with or without a sign, and add up the products of each word; integers wrap around."""
-    rows = lhs.view(lhs_type).reshape(len(lhs), len(rhs), 4).astype(np.int32)
-    columns = rhs.view(rhs_type).reshape(len(rhs), -1, 4).astype(np.int32)
-    return total.view(np.int32) + np.einsum("rkb,kcb->rc", rows, columns)
+def _multiply_bytes(lhs_type: Any, rhs_type: Any) -> Callable[[Array, Array, Array], Array]:
+    """Return the function that multiplies bytes with or without a sign, and adds up the products of each word; integers
+    wrap around."""
+
+    def multiply(total: Array, lhs: Array, rhs: Array) -> Array:
+        rows = lhs.view(lhs_type).reshape(len(lhs), len(rhs), 4).astype(np.int32)
+        columns = rhs.view(rhs_type).reshape(len(rhs), -1, 4).astype(np.int32)
+        return total.view(np.int32) + np.einsum("rkb,kcb->rc", rows, columns)
+
+    return multiply
 
 
 def multiply_pairs(total: Array, lhs: Array, rhs: Array) -> Array:
@@ -145,5 +149,5 @@ for _name, _types in {
     "tdpbusd": (np.uint8, np.int8),
     "tdpbuud": (np.uint8, np.uint8),
 }.items():
-    TILE_FUNCTIONS.add(partial(multiply_bytes, *_types), _name)
+    TILE_FUNCTIONS.add(_multiply_bytes(*_types), _name)
 TILE_FUNCTIONS.add(multiply_pairs, "tdpbf16ps")

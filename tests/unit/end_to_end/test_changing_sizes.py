@@ -383,7 +383,7 @@ func.func @main(%n: tensor<1xi64>) -> (f32, tensor<?xf32>) {
 CALL = "%w = func.call @callee(%k) : (index) -> f32"
 BRANCH = f"""
   %is = arith.cmpi sgt, %k, %c0 : index
-  %w = scf.if %is -> f32 {{
+  %w = scf.if %is -> (f32) {{
     {CALL.replace("%w", "%i")}
     scf.yield %i : f32
   }} else {{

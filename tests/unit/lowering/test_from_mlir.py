@@ -82,7 +82,9 @@ def test_programs_come_back(form: str, modules: list[ModuleOp]):
     found = [line for pair in zip(modules, again, strict=True) for line in differences(*pair)]
     assert found == []
     back = SPLIT.join(printed(module, generic=form == "generic") for module in again)
-    assert mlir_opt(back, *FORMS[form]) == theirs
+    # MLIR's parser states for a global that it has the default; in the generic form nobody need.
+    default = "unnamed_addr = 0 : i64, value"
+    assert mlir_opt(back, *FORMS[form]) == theirs.replace(default, "value")
 
 
 @needs_mlir
