@@ -88,6 +88,9 @@ def test_what_attention_lacks() -> None:
     beams = [*rows, *[None] * 3, *caches, np.array([2], np.int32), np.zeros((B, 1, 9), np.int32)]
     with pytest.raises(CompileError, match="beams that share caches"):
         from_onnx(one_node("MultiHeadAttention", beams, num_heads=N)[0])
+    packed = [normal(B, 1, H), *[None] * 4, of(0, 0), np.array(1, np.int32)]
+    with pytest.raises(CompileError, match="expected one head or more, found 0 of queries and 0 of keys"):
+        from_onnx(one_node("GroupQueryAttention", packed, ("y", "keys", "values"))[0])
     model, _ = one_node("Attention", [normal(B, S, H), normal(H, 3 * H)], num_heads=N, do_rotary=1)
     with pytest.raises(CompileError, match=r"'do_rotary': .* export the model without it"):
         from_onnx(model)

@@ -111,6 +111,12 @@ def test_positions_of_images(layout: int, sections: list[int]) -> None:
             "expected one head or more, found 2 of queries and 0 of values",
         ),
         (
+            "LinearAttention",
+            attention_inputs("linear", 2, 2, is_next=False),
+            {"update_rule": "linear", "q_num_heads": 9},
+            "expected a number or more for each of 9 heads, found 8 in all",
+        ),
+        (
             "MRotaryEmbedding",
             [normal(2, 2, 3, 8), RNG.integers(0, 9, (3, 2, 3)), normal(9, 4), normal(9, 4)],
             {"mrope_section": [1, 1]},

@@ -98,8 +98,9 @@ def test_inverses_of_dynamic_sizes() -> None:
     for number, name in enumerate(("rows", "columns")):
         model.graph.input[0].type.tensor_type.shape.dim[number].dim_param = name
     main = interpret(from_onnx(model))["main"]
-    x = next(iter(feed.values()))
-    np.testing.assert_allclose(main(x), np.linalg.inv(x), 1e-3, 1e-4)
+    x: Any = next(iter(feed.values()))
+    wanted: Any = np.linalg.inv(x)
+    np.testing.assert_allclose(main(x), wanted, 1e-3, 1e-4)
     with pytest.raises(ShapeError, match="columns"):
         main(x[:2])
     expect_same("Inverse", [x], run=interpret)

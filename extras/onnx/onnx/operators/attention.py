@@ -198,8 +198,8 @@ def multi_head_attention(
         before = Known(0 if past_key is None else node.shape(past_key)[2])
         k, v = node.tensor(joined_places(past_key, k)), node.tensor(joined_places(past_value, v))
         seen = [k, v]
-    bias = _bias(node, mask, more, (batch, queries, node.shape(seen[0])[2]), before)
-    y = joined_heads(node, attended(node, q, seen[0], seen[1], node.number("scale") or None, bias))
+    total = _bias(node, mask, more, (batch, queries, node.shape(seen[0])[2]), before)
+    y = joined_heads(node, attended(node, q, seen[0], seen[1], node.number("scale") or None, total))
     return [y, k, v][: max(node.output_count, 1)]
 
 
@@ -305,6 +305,8 @@ def group_query_attention(
     if others or node.output_count > 3:
         refuse("scales of caches, norms of queries, and likeness as a result; export the model without them")
     heads, groups = node.integer("num_heads"), node.integer("kv_num_heads")
+    if min(heads, groups) < 1:
+        refuse(f"expected one head or more, found {heads} of queries and {groups} of keys")
     parts: list[Operand] = [query, key, value]  # pyright: ignore[reportAssignmentType]
     if key is None:
         width = node.closed(node.shape(query)[-1], "heads of dynamic width: {}") // (heads + 2 * groups)

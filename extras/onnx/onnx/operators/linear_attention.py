@@ -46,6 +46,8 @@ def linear_attention(
         refuse("several states; ask for the last one", "state_window")
     batch, places, columns = node.shape(query)
     width = node.closed(columns, "heads of dynamic width: {}") // queries
+    if not width:
+        refuse(f"expected a number or more for each of {queries} heads, found {columns} in all")
     keys = node.closed(node.shape(key)[2], "heads of dynamic width: {}") // width
     depth = node.closed(node.shape(value)[2], "heads of dynamic width: {}") // heads
     most = max(queries, heads)
