@@ -98,9 +98,8 @@ def test_inverses_of_dynamic_sizes() -> None:
     for number, name in enumerate(("rows", "columns")):
         model.graph.input[0].type.tensor_type.shape.dim[number].dim_param = name
     main = interpret(from_onnx(model))["main"]
-    x: Any = next(iter(feed.values()))
-    wanted: Any = np.linalg.inv(x)
-    np.testing.assert_allclose(main(x), wanted, 1e-3, 1e-4)
+    x = feed["i0"]
+    np.testing.assert_allclose(main(x) @ x, np.eye(3), atol=1e-4)
     with pytest.raises(ShapeError, match="columns"):
         main(x[:2])
     expect_same("Inverse", [x], run=interpret)
