@@ -17,6 +17,8 @@ from relex.frontend.importing.values import Known, refuse
 def in_heads(site: ImportedNode, x: Operand, heads: int) -> Operand:
     """Return a tensor of batch, places and all heads' elements with a dimension of heads."""
     batch, places, width = site.shape(x)
+    if heads < 1:
+        refuse(f"expected one head or more, found {heads}")
     return op.permute_dims(site.reshape(x, [batch, places, heads, width // heads]), [0, 2, 1, 3])
 
 

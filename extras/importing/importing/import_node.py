@@ -53,6 +53,11 @@ class ImportedNode(ABC):
         else:
             self.builder.require(condition, message)
 
+    def expect_equal(self, size: Size, other: Size, message: str) -> None:
+        """Let the program take only sizes of which two are equal."""
+        self.expect_at_least(size, other, message)
+        self.expect_at_least(other, size, message)
+
     def tensor(self, x: Operand) -> Tensor:
         """Emit an expression."""
         return self.builder.tensor(x)

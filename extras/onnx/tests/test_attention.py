@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from contrib import RNG, expect_same, normal, one_node
 
-from relex.dialects.errors import CompileError
+from relex.dialects.errors import CompileError, RelexError
 from relex.frontend.onnx import from_onnx
 from relex.reference import interpret
 
@@ -80,12 +80,17 @@ def test_what_attention_lacks() -> None:
         from_onnx(model)
     caches = [normal(B, N, 9, H // N), normal(B, N, 9, H // N)]
     rows = [normal(B, S, H), normal(B, S, H), normal(B, S, H)]
-    shared = [*rows, None, np.ones((B, S), np.int32), None, *caches, np.array([2], np.int32)]
-    with pytest.raises(CompileError, match="masks of caches that inputs share with results"):
-        from_onnx(one_node("MultiHeadAttention", shared, num_heads=N)[0])
+    step = [*[normal(B, 1, H)] * 3, None, None, *caches]
+    with pytest.raises(CompileError, match="expected the length of caches that inputs share with results, found none"):
+        from_onnx(one_node("DecoderMaskedMultiHeadAttention", step, num_heads=N, past_present_share_buffer=1)[0])
+    with pytest.raises(CompileError, match="expected one head or more, found 0"):
+        from_onnx(one_node("MultiHeadAttention", rows)[0])
     beams = [*rows, *[None] * 3, *caches, np.array([2], np.int32), np.zeros((B, 1, 9), np.int32)]
     with pytest.raises(CompileError, match="beams that share caches"):
         from_onnx(one_node("MultiHeadAttention", beams, num_heads=N)[0])
+    packed = [normal(B, 1, H), *[None] * 4, of(0, 0), np.array(1, np.int32)]
+    with pytest.raises(CompileError, match="expected one head or more, found 0 of queries and 0 of keys"):
+        from_onnx(one_node("GroupQueryAttention", packed, ("y", "keys", "values"))[0])
     model, _ = one_node("Attention", [normal(B, S, H), normal(H, 3 * H)], num_heads=N, do_rotary=1)
     with pytest.raises(CompileError, match=r"'do_rotary': .* export the model without it"):
         from_onnx(model)
@@ -181,6 +186,39 @@ def test_caches_that_inputs_share_with_results(length: int) -> None:
     expect_same("MultiHeadAttention", [*rows, *[None] * 3, *caches, count], *names, **given)
     step = [*rows, None, None, *caches, count]
     expect_same("DecoderMaskedMultiHeadAttention", step, *names, past_present_share_buffer=1, **given)
+
+
+@pytest.mark.parametrize("rest", [np.nan, np.inf])
+def test_what_lies_behind_the_places_of_a_cache(rest: float) -> None:
+    """It does not reach the result, and stays as it is."""
+    rows, caches = [normal(B, 1, H) for _ in range(3)], [normal(B, N, 9, H // N) for _ in range(2)]
+    for cache in caches:
+        cache[:, :, 3:] = rest
+    given: dict[str, Any] = {"num_heads": N, "run": interpret}
+    inputs = [*rows, *[None] * 3, *caches, np.array([3], np.int32)]
+    expect_same("MultiHeadAttention", inputs, "y", "keys", "values", **given)
+    expect_same("MultiHeadAttention", inputs, "y", "keys", "values", num_heads=N)
+
+
+@pytest.mark.parametrize("places", [1, 3])
+@pytest.mark.parametrize("hides", ["bias", "mask", "later", "all"])
+def test_what_hides_places_of_shared_caches(hides: str, places: int) -> None:
+    """Masks and biases have numbers for all keys that there are with the new ones."""
+    total = 2 + places
+    mask = np.array([[1] * total, [1, 0, *[1] * places]], np.int32) if hides in ("mask", "all") else None
+    more = normal(1, N, places, total) if hides in ("bias", "all") else None
+    rows, caches = [normal(B, places, H) for _ in range(3)], [normal(B, N, 9, H // N) for _ in range(2)]
+    given: dict[str, Any] = {"num_heads": N, "unidirectional": int(hides in ("later", "all")), "run": interpret}
+    inputs = [*rows, None, mask, more, *caches, np.array([2], np.int32)]
+    expect_same("MultiHeadAttention", inputs, "y", "keys", "values", **given)
+
+
+def test_a_bias_of_too_many_keys() -> None:
+    rows, caches = [normal(B, 1, H) for _ in range(3)], [normal(B, N, 9, H // N) for _ in range(2)]
+    inputs = [*rows, None, None, normal(1, N, 1, 9), *caches, np.array([2], np.int32)]
+    model, feed = one_node("MultiHeadAttention", inputs, num_heads=N)
+    with pytest.raises(RelexError, match="as many keys as there are with the new ones, found 9"):
+        interpret(from_onnx(model))["main"](*feed.values())
 
 
 def test_a_step_of_attention_to_another_text() -> None:

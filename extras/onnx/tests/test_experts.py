@@ -106,6 +106,39 @@ def test_scores_and_experts_that_are_not_finite(is_shared: int) -> None:
     expect_same("MoE", [x, scores, *weights], constants=(2, 3, 4, 5), **given)
 
 
+def halves(tensors: list[Any]) -> list[Any]:
+    return [x if x is None or x.dtype != np.float32 else x.astype(np.float16) for x in tensors]
+
+
+@pytest.mark.parametrize("is_biased", [False, True])
+def test_experts_of_half_floats(is_biased: bool) -> None:
+    given: dict[str, Any] = {"k": 2, "activation_type": "silu", "is_open": False, "run": interpret, "rtol": 1e-2}
+    expect_same("MoE", halves(inputs(is_biased=is_biased)), **given)
+
+
+def test_quantized_experts_of_half_floats() -> None:
+    given: dict[str, Any] = {"k": 2, "activation_type": "silu", "is_open": False, "run": interpret, "rtol": 1e-2}
+    expect_same("QMoE", halves(quantized_inputs(4, 0, has_zeros=True)), **given)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_scores_that_are_equal(k: int) -> None:
+    """The last ones of the experts count."""
+    x, scores, *weights = inputs()
+    scores[:] = [[0, 0, 0, 0], [2, 1, 1, 0], [1, 1, 0, 0], [0, 1, 1, 1], [np.inf, 1, 1, np.inf]]
+    expect_same("MoE", [x, scores, *weights], is_open=False, run=interpret, k=k)
+    x, scores, *weights = quantized_inputs(4, 0, has_zeros=False)
+    scores[:] = [[0, 0, 0, 0], [2, 1, 1, 0], [1, 1, 0, 0], [0, 1, 1, 1], [0, 1, 0, 1]]
+    expect_same("QMoE", [x, scores, *weights], is_open=False, run=interpret, k=k, activation_type="silu")
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "silu", "identity"])
+def test_rows_that_are_not_finite(activation: str) -> None:
+    x, *others = inputs()
+    x[0, 0], x[1, 1] = np.nan, np.inf
+    expect_same("MoE", [x, *others], is_open=False, run=interpret, activation_type=activation)
+
+
 def test_refusals() -> None:
     model, _ = one_node("MoE", inputs(), activation_type="swiglu", k=1)
     with pytest.raises(CompileError, match=r"expected an activation among gelu, .* and swiglu of pairs, found swiglu"):

@@ -11,6 +11,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx_runtime import expect_as_onnx_runtime
 
 from relex.dialects.arrays import Array
+from relex.dialects.errors import CompileError
 from relex.dialects.exceptions import ShapeError
 from relex.dialects.relex import ConstantOp
 from relex.dialects.relex.types import shape_of
@@ -84,3 +85,6 @@ def test_windows_of_signals_of_dynamic_length(shape: tuple[int, ...], onesided: 
     main = expect_as_onnx_runtime(made, *feeds, rtol=1e-4, atol=1e-5)
     with pytest.raises(ShapeError, match="expected 8 <= length, found length = 7"):
         main(feeds[0]["x"][:, :7])
+    made.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array(0), "step"))
+    with pytest.raises(CompileError, match="expected a step of 1 or more, found 0"):
+        from_onnx(made)

@@ -9,6 +9,7 @@ import pytest
 from contrib import RNG, expect_same, normal, one_node
 
 from relex.dialects.errors import CompileError
+from relex.dialects.exceptions import ShapeError
 from relex.frontend.onnx import from_onnx
 from relex.reference import interpret
 
@@ -53,6 +54,28 @@ def test_convolutions(given: dict[str, Any], is_next: bool) -> None:
     expect_same("CausalConvWithState", inputs, "y", "state", run=interpret, constants=(1,), **given)
 
 
+def test_no_places() -> None:
+    """The state stays."""
+    parts = [normal(BATCH, 0, n) for n in (2 * WIDTH, 2 * WIDTH, 2 * DEPTH)]
+    given: dict[str, Any] = {"update_rule": "linear", "q_num_heads": 2, "kv_num_heads": 2, "is_open": False}
+    expect_same("LinearAttention", [*parts, normal(BATCH, 2, WIDTH, DEPTH)], "y", "state", run=interpret, **given)
+    expect_same("LinearAttention", parts, "y", "state", run=interpret, **given)
+    kernel = normal(CHANNELS, 1, 4)
+    for past in (normal(BATCH, CHANNELS, 3), None):
+        inputs = [normal(BATCH, CHANNELS, 0), kernel, None, past]
+        expect_same("CausalConvWithState", inputs, "y", "state", is_open=False, run=interpret)
+
+
+def test_places_from_before_of_dynamic_number() -> None:
+    inputs = [normal(BATCH, CHANNELS, PLACES), normal(CHANNELS, 1, 4), None, normal(BATCH, CHANNELS, 3)]
+    model, feed = one_node("CausalConvWithState", inputs, ("y", "state"), is_open=False)
+    model.graph.input[2].type.tensor_type.shape.dim[2].dim_param = "before"
+    main = interpret(from_onnx(model))["main"]
+    main(*feed.values())
+    with pytest.raises(ShapeError, match="before = 2"):
+        main(*[*feed.values()][:2], normal(BATCH, CHANNELS, 2))
+
+
 @pytest.mark.parametrize("layout", [0, 1])
 @pytest.mark.parametrize("sections", [[2, 1, 1], [4, 0, 0], [1, 2, 1]])
 def test_positions_of_images(layout: int, sections: list[int]) -> None:
@@ -74,6 +97,25 @@ def test_positions_of_images(layout: int, sections: list[int]) -> None:
         ),
         ("CausalConvWithState", [normal(2, 6, 3), normal(6, 1, 4)], {"ndim": 2}, "images, several states"),
         ("CausalConvWithState", [normal(2, 6, 3), normal(6, 1, 4)], {"activation": "relu"}, "expected none, silu"),
+        ("CausalConvWithState", [normal(2, 6, 3), normal(6, 4)], {}, "expected a kernel of three dimensions, found 2"),
+        (
+            "CausalConvWithState",
+            [normal(2, 6, 3), normal(6, 1, 4), None, normal(2, 6, 2)],
+            {},
+            "expected 3 places from before, found 2",
+        ),
+        (
+            "LinearAttention",
+            attention_inputs("linear", 2, 2, is_next=False),
+            {"update_rule": "linear", "kv_num_heads": 0},
+            "expected one head or more, found 2 of queries and 0 of values",
+        ),
+        (
+            "LinearAttention",
+            attention_inputs("linear", 2, 2, is_next=False),
+            {"update_rule": "linear", "q_num_heads": 9},
+            "expected a number or more for each of 9 heads, found 8 in all",
+        ),
         (
             "MRotaryEmbedding",
             [normal(2, 2, 3, 8), RNG.integers(0, 9, (3, 2, 3)), normal(9, 4), normal(9, 4)],
@@ -85,4 +127,4 @@ def test_positions_of_images(layout: int, sections: list[int]) -> None:
 def test_refusals(operator: str, inputs: list[Any], given: dict[str, Any], expected: str) -> None:
     heads: dict[str, Any] = {"q_num_heads": 2, "kv_num_heads": 2} if operator == "LinearAttention" else {}
     with pytest.raises(CompileError, match=expected):
-        from_onnx(one_node(operator, inputs, is_open=False, **heads, **given)[0])
+        from_onnx(one_node(operator, inputs, is_open=False, **(heads | given))[0])

@@ -81,6 +81,33 @@ def test_tables_that_are_quantized(has_segments: bool) -> None:
     expect_same("QEmbedLayerNormalization", inputs, *names, constants=constants, run=interpret, rtol=1e-3, epsilon=1e-5)
 
 
+@pytest.mark.parametrize("aligned", [0, 1])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_positions_that_are_not_finite(mode: str, padding: str, aligned: int) -> None:
+    """They are at the first edge."""
+    places = [[np.nan, 0.3], [np.inf, 0], [-np.inf, -np.inf], [3e38, 0.25], [0.1, -np.inf]]
+    inputs = [normal(1, 2, 3, 4), np.array([[places]], np.float32)]
+    given: dict[str, Any] = {"mode": mode, "padding_mode": padding, "align_corners": aligned, "run": interpret}
+    expect_same("GridSample", inputs, is_open=False, rtol=1e-3, **given)
+
+
+def test_inverses_of_dynamic_sizes() -> None:
+    """Sizes of different names have to be equal when it runs."""
+    model, feed = one_node("Inverse", [normal(3, 3)])
+    for number, name in enumerate(("rows", "columns")):
+        model.graph.input[0].type.tensor_type.shape.dim[number].dim_param = name
+    main = interpret(from_onnx(model))["main"]
+    x = feed["i0"]
+    np.testing.assert_allclose(main(x) @ x, np.eye(3), atol=1e-4)
+    with pytest.raises(ShapeError, match="columns"):
+        main(x[:2])
+    expect_same("Inverse", [x], run=interpret)
+    for shape, expected in (((3,), "matrices, found a tensor of rank 1"), ((3, 2), "square matrices, found 3 x 2")):
+        with pytest.raises(CompileError, match=f"expected {expected}"):
+            from_onnx(one_node("Inverse", [normal(*shape)], is_open=False)[0])
+
+
 def test_windows_that_are_too_large() -> None:
     model, _ = one_node("UnfoldTensor", [normal(3, 2)], size=3)
     with pytest.raises(CompileError, match="expected windows of at most 2 elements, found 3"):

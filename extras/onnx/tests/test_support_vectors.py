@@ -54,7 +54,7 @@ def machine(kernel: str, classes: int, *, has_chances: bool = False) -> dict[str
 @pytest.mark.parametrize("kernel", ["LINEAR", "POLY", "RBF", "SIGMOID"])
 def test_support_vectors(kernel: str, classes: int, has_chances: bool) -> None:
     m = model("SVMClassifier", **machine(kernel, classes, has_chances=has_chances))
-    expect_as_onnx_runtime(m, {"x": ROWS[:6]}, {"x": ROWS[7:]}, rtol=1e-4, atol=1e-5, run=interpret)
+    expect_as_onnx_runtime(m, {"x": ROWS[:6]}, {"x": ROWS[6:]}, rtol=1e-4, atol=1e-5, run=interpret)
 
 
 def test_compiled() -> None:
@@ -62,10 +62,11 @@ def test_compiled() -> None:
     expect_as_onnx_runtime(m, {"x": ROWS[:6]}, rtol=1e-4, atol=1e-5, run=build)
 
 
-@pytest.mark.parametrize("transform", ["LOGISTIC", "SOFTMAX"])
+@pytest.mark.parametrize("has_chances", [False, True])
+@pytest.mark.parametrize("transform", ["LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_scores_that_are_transformed(transform: str, classes: int) -> None:
-    m = model("SVMClassifier", **machine("RBF", classes), post_transform=transform)
+def test_scores_that_are_transformed(transform: str, classes: int, has_chances: bool) -> None:
+    m = model("SVMClassifier", **machine("RBF", classes, has_chances=has_chances), post_transform=transform)
     expect_as_onnx_runtime(m, {"x": ROWS[:6]}, rtol=1e-4, atol=1e-5, run=interpret)
 
 
@@ -79,17 +80,48 @@ def test_linear_functions(sign: str, classes: int) -> None:
     expect_as_onnx_runtime(model("SVMClassifier", **given), {"x": ROWS[:6]}, rtol=1e-4, atol=1e-5, run=interpret)
 
 
-@pytest.mark.parametrize("transform", ["NONE", "LOGISTIC"])
-def test_two_classes_with_one_function(transform: str) -> None:
+TRANSFORMS = ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"]
+
+
+@pytest.mark.parametrize("names", [{}, {"classlabels_ints": [3, 7]}])
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_two_classes_with_one_function(transform: str, names: dict[str, Any]) -> None:
+    m = model("LinearClassifier", coefficients=numbers(WIDTH), intercepts=[0.1], post_transform=transform, **names)
+    expect_as_onnx_runtime(m, {"x": ROWS}, rtol=1e-4, atol=1e-5, run=interpret)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_a_function_for_each_class(transform: str) -> None:
+    """Of which some are 0."""
+    given = {"coefficients": [1.0, 0, 0, 0, 2, 0, 0, 0, 3], "intercepts": [0.0] * 3, "classlabels_ints": [3, 7, 5]}
+    m = model("LinearClassifier", post_transform=transform, **given)
+    rows: Any = np.array([[1, 0, 2], [0, -1, 0], [0, 0, 0], [3, 1, 1]], np.float32)
+    expect_as_onnx_runtime(m, {"x": rows}, {"x": ROWS}, rtol=1e-4, atol=1e-5, run=interpret)
+
+
+@pytest.mark.parametrize("operator", ["LinearClassifier", "SVMClassifier"])
+def test_a_single_row(operator: str) -> None:
     given = {"coefficients": numbers(WIDTH), "intercepts": [0.1], "classlabels_ints": [3, 7]}
-    m = model("LinearClassifier", **given, post_transform=transform)
-    expect_as_onnx_runtime(m, {"x": ROWS[:6]}, rtol=1e-4, atol=1e-5, run=interpret)
+    m = model(operator, **(machine("LINEAR", 3) if operator == "SVMClassifier" else given))
+    del m.graph.input[0].type.tensor_type.shape.dim[0]
+    expect_as_onnx_runtime(m, {"x": ROWS[0]}, rtol=1e-4, atol=1e-5, run=interpret)
+
+
+def test_too_few_names() -> None:
+    with pytest.raises(CompileError, match="expected 3 classes or more, found 2"):
+        from_onnx(model("LinearClassifier", coefficients=numbers(9), intercepts=[0.0] * 3, classlabels_ints=[3, 7]))
+    for transform in ("PROBIT", "OTHER"):
+        with pytest.raises(CompileError, match=f"the function {transform}"):
+            from_onnx(model("SVMClassifier", **machine("RBF", 2), post_transform=transform))
 
 
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
         ({"vectors_per_class": [2, 3]}, "expected stored rows of 3 classes, found 2"),
+        ({"vectors_per_class": [2, -1, 6]}, "expected numbers of rows that are 0 or more, found -1"),
+        ({"rho": [1.0]}, "expected a number for each of 3 pairs of classes, found 1"),
+        ({"classlabels_ints": [3], "vectors_per_class": [7]}, "expected a number for each of 0 pairs of classes"),
         ({"coefficients": [1.0, 2.0]}, "expected 7 coefficients for a class, found 1"),
         ({"prob_a": [1.0], "prob_b": [1.0]}, "expected 3 coefficients of probabilities, found 1 and 1"),
         ({"classlabels_ints": None, "classlabels_strings": ["a", "b", "c"]}, "classes whose names are strings"),

@@ -64,7 +64,7 @@ def _halves(node: OnnxNode, batch: Size) -> list[tuple[list[Any], list[Any]]]:
 
 
 def _bias(
-    node: OnnxNode, mask: Tensor | None, more: Tensor | None, shape: Sequence[Size], before: Size
+    node: OnnxNode, mask: Tensor | None, more: Tensor | None, shape: Sequence[Size], before: Operand
 ) -> Operand | None:
     """Return what is added to the likeness of keys: of masks, of what comes later, and a tensor."""
     batch, queries, keys = shape
@@ -73,7 +73,7 @@ def _bias(
     if mask is not None:
         parts.append(penalty(_mask(node, mask, batch, queries, keys), amount))
     if node.flag("unidirectional"):
-        parts.append(penalty(is_hidden_later(queries, keys, Known(before)), LOWEST))
+        parts.append(penalty(is_hidden_later(queries, keys, before), LOWEST))
     if more is not None:
         parts.append(more)
     total = parts[0] if parts else None
@@ -107,7 +107,7 @@ def _attention(
     )
     before: Size = 0 if past is None else node.shape(past)[3]
     k, v = node.tensor(joined_places(old_k, k)), node.tensor(joined_places(old_v, v))
-    bias = _bias(node, mask, more, (batch, queries, before + queries), before)
+    bias = _bias(node, mask, more, (batch, queries, before + queries), Known(before))
     y = joined_heads(node, attended(node, q, k, v, node.number("scale") or None, bias))
     if node.output_count < 2:
         return [y]
@@ -188,17 +188,18 @@ def multi_head_attention(
     q, k, v = (in_heads(node, x, heads) if node.rank(x) == 3 else x for x in parts)
     batch, queries, _ = node.shape(query)
     if length is not None and past_key is not None and past_value is not None:
-        if mask is not None or node.flag("unidirectional"):
-            refuse("masks of caches that inputs share with results; give an attention bias")
-        k, v = (_written(node, past, x, length) for past, x in ((past_key, k), (past_value, v)))
-        ends = op.add(op.reshape(op.astype(length, i64), [1]), Known(queries))
-        hidden = penalty(op.greater_equal(numbers_below(node.shape(k)[2]), ends), float("-inf"))
-        total: Operand | None = hidden if more is None else op.add(hidden, more)
+        first = node.tensor(op.reshape(op.astype(length, i64), [1]))
+        k, v = (_written(node, past, x, first) for past, x in ((past_key, k), (past_value, v)))
+        # What lies behind the new places may be anything, as NaN.
+        end = _end(node, first, queries, mask, more)
+        seen = [node.tensor(op.strided_slice(x, [2], [0], [end])) for x in (k, v)]
+        before: Operand = first
     else:
-        before: Size = 0 if past_key is None else node.shape(past_key)[2]
+        before = Known(0 if past_key is None else node.shape(past_key)[2])
         k, v = node.tensor(joined_places(past_key, k)), node.tensor(joined_places(past_value, v))
-        total = _bias(node, mask, more, (batch, queries, node.shape(k)[2]), before)
-    y = joined_heads(node, attended(node, q, k, v, node.number("scale") or None, total))
+        seen = [k, v]
+    total = _bias(node, mask, more, (batch, queries, node.shape(seen[0])[2]), before)
+    y = joined_heads(node, attended(node, q, seen[0], seen[1], node.number("scale") or None, total))
     return [y, k, v][: max(node.output_count, 1)]
 
 
@@ -214,9 +215,20 @@ def _beside(node: OnnxNode, x: Tensor, count: int) -> list[Tensor]:
 def _written(node: OnnxNode, past: Tensor, new: Operand, length: Tensor) -> Tensor:
     """Return a cache with heads of new places after as many as it has."""
     fresh = node.shape(new)[2]
-    places = op.add(numbers_below(fresh), op.reshape(op.astype(length, i64), [1]))
+    places = op.add(numbers_below(fresh), length)
     expect_in_range(node, node.tensor(places), node.shape(past)[2], from_end=False)
     return node.tensor(op.scatter_nd(past, op.expand_dims(places, 1), new, axis=2))
+
+
+def _end(node: OnnxNode, length: Tensor, queries: Size, mask: Tensor | None, more: Tensor | None) -> int | str:
+    """Return how many places of a cache have keys: as many as a mask, or a bias, has numbers for, if one is given."""
+    total = op.add(length, Known(queries))
+    ends = [node.shape(x)[-1] for x in (mask, more) if x is not None and node.rank(x) > 1]
+    for end in ends:
+        message = f"expected a mask, or a bias, of as many keys as there are with the new ones, found {end}"
+        node.expect(op.reshape(op.equal(total, Known(end)), []), message)
+    end = ends[0] if ends else node.sizes(total, "a number of places")[0]
+    return end if isinstance(end, int) else str(end)
 
 
 @imports("DecoderMaskedMultiHeadAttention", domain=MICROSOFT)
@@ -238,7 +250,10 @@ def attention_of_a_step(
     if key is None:
         width = node.closed(node.shape(query)[2], "queries, keys and values of dynamic width: {}") // 3
         query, key, value = (node.tensor(part) for part in _parts(query, [width] * 3))
-    shared = length if node.flag("past_present_share_buffer") else None
+    is_shared = node.flag("past_present_share_buffer")
+    if is_shared and past_key is not None and length is None:
+        refuse("expected the length of caches that inputs share with results, found none", "past_present_share_buffer")
+    shared = length if is_shared else None
     return multi_head_attention(node, query, key, value, bias, mask, more, past_key, past_value, shared, order)
 
 
@@ -290,6 +305,8 @@ def group_query_attention(
     if others or node.output_count > 3:
         refuse("scales of caches, norms of queries, and likeness as a result; export the model without them")
     heads, groups = node.integer("num_heads"), node.integer("kv_num_heads")
+    if min(heads, groups) < 1:
+        refuse(f"expected one head or more, found {heads} of queries and {groups} of keys")
     parts: list[Operand] = [query, key, value]  # pyright: ignore[reportAssignmentType]
     if key is None:
         width = node.closed(node.shape(query)[-1], "heads of dynamic width: {}") // (heads + 2 * groups)

@@ -136,8 +136,10 @@ def matmul_of_table_weights(node: OnnxNode, x: Tensor, weights: Tensor, largest:
     """A dense layer whose weights are numbers of a table, times the largest one of their block."""
     rows, width, block = (node.integer(name) for name in ("N", "K", "block_size"))
     kind = node.integer("quant_type")
-    if kind not in (0, 1) or not node.integer("transB", 1):
-        refuse(f"expected floats of 4 bits (0) or quantiles (1) that are transposed, found {kind}", "quant_type")
+    if not node.integer("transB", 1):
+        refuse("expected weights that are transposed, found 0", "transB")
+    if kind not in (0, 1):
+        refuse(f"expected floats of 4 bits (0) or quantiles (1), found {kind}", "quant_type")
     wide = op.expand_dims(op.astype(weights, i32), 1)
     digits = op.bitwise_and(op.right_shift(wide, node.constant(np.array([4, 0], np.int32))), 15)
     places = _first(node, node.reshape(digits, [-(-rows * width // 2) * 2]), 0, rows * width)

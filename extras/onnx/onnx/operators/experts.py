@@ -9,8 +9,10 @@ from functools import partial
 import numpy as np
 from xdsl.dialects.builtin import f32
 
+from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions import activations
+from relex.frontend.compositions.indexing import LAST
 from relex.frontend.importing.loops import Row, counted
 from relex.frontend.importing.regions import zeros
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
@@ -20,10 +22,10 @@ from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
 FUNCTIONS: dict[str, Callable[[Operand], Operand]] = {
     "gelu": activations.gelu_by_tanh,
     "identity": lambda x: x,
-    "relu": op.relu,
+    "relu": lambda x: op.where(op.greater(x, 0.0), x, 0.0),
     "silu": lambda x: activations.swish(x, 1.0),
 }
-"""The functions between the two layers of an expert."""
+"""The functions between the two layers of an expert. Of NaN, `relu` makes 0, as ONNX Runtime does."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +41,15 @@ class Layer:
     """The zero points, packed as the weights are."""
 
     def applied(self, x: Operand, expert: Tensor) -> Operand:
-        """Return what the layer of an expert makes of rows."""
+        """Return what the layer of an expert makes of rows of `f32`."""
         y = op.dense(x, self._matrix(expert))
-        return y if self.bias is None else op.add(y, op.take(self.bias, expert, 0))
+        return y if self.bias is None else op.add(y, op.astype(op.take(self.bias, expert, 0), f32))
 
     def _matrix(self, expert: Tensor) -> Operand:
-        """Return the matrix of an expert, as floats."""
+        """Return the matrix of an expert in `f32`."""
         matrix = op.take(self.weights, expert, 0)
         if self.scales is None:
-            return matrix
+            return op.astype(matrix, f32)
         node, bits = self.node, self.node.integer("expert_weight_bits", 4)
         rows, width = node.static_shape(unpacked(node, matrix, bits), "sizes of experts")
         blocks = node.static_shape(self.scales, "sizes of scales")[2] if node.rank(self.scales) == 3 else 1
@@ -112,7 +114,7 @@ def _mixed(
     sizes, (count, _) = node.shape(x), node.shape(router)
     rows = node.tensor(op.astype(node.reshape(x, [count, sizes[-1]]), f32))
     scores = node.tensor(op.astype(router, f32))
-    best = node.tensor(op.strided_slice(op.argsort(scores, 1, True), [1], [0], [most]))
+    best = node.tensor(_best(scores, experts, most))
     shares = node.tensor(shares_of(node, scores, best))
     # What has no share, of which NaN is none, belongs to no expert.
     counts = node.tensor(op.greater(shares, 0))
@@ -138,6 +140,14 @@ def _mixed(
     apart = node.reshape(found, [count, most, sizes[-1]])
     total = op.sum(op.multiply(apart, op.expand_dims(op.where(counts, shares, 0), 2)), [1])
     return op.astype(node.reshape(total, sizes), x.element_type)
+
+
+def _best(scores: Operand, experts: Size, most: int) -> Operand:
+    """Return the experts with the largest scores of each row. Of experts with equal scores, the last ones count, as in
+    ONNX Runtime."""
+    backwards = op.strided_slice(scores, [1], [-1], [-LAST], [-1])
+    order = op.argsort(backwards, 1, True)
+    return op.subtract(Known(experts - 1), op.strided_slice(order, [1], [0], [most]))
 
 
 def _shares(node: OnnxNode, scores: Operand, best: Operand) -> Operand:

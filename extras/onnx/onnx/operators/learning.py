@@ -28,8 +28,24 @@ def transformed(node: OnnxNode, scores: Operand, function: str | None = None) ->
             return op.sigmoid(scores)
         case "SOFTMAX":
             return op.softmax(scores, -1)
+        case "SOFTMAX_ZERO" if node.shape(scores)[-1] != 1:
+            return _shares_of_others(scores)
         case other:
             refuse(f"the function {other}", "post_transform")
+
+
+def _shares_of_others(scores: Operand) -> Operand:
+    """Return the softmax of rows, to whose sum scores near 0 add nothing; they become 0, nearly."""
+    largest = op.max(scores, -1, True)
+    is_zero = op.less_equal(op.abs(scores), 1e-7)
+    power = op.exp(op.subtract(scores, largest))
+    near = op.multiply(scores, op.exp(op.negative(largest)))
+    return op.divide(op.where(is_zero, near, power), op.sum(op.where(is_zero, 0.0, power), -1, True))
+
+
+def in_rows(node: OnnxNode, x: Tensor) -> Tensor:
+    """Return data as rows: of one dimension, it is a single one."""
+    return node.tensor(op.expand_dims(x, 0)) if node.rank(x) == 1 else x
 
 
 @imports("LinearRegressor", domain=ML)
@@ -56,18 +72,30 @@ def classified(node: OnnxNode, scores: Operand, labels: Sequence[int]) -> list[O
 
 @imports("LinearClassifier", domain=ML)
 def linear_classifier(node: OnnxNode, x: Tensor) -> list[Operand]:
-    """The class with the highest score, and all scores."""
-    labels = classes(node, "classlabels_ints")
+    """The class with the highest score, and all scores. One score tells two classes apart, which are 0 and 1 if they
+    have no names."""
     rows = max(len(node.numbers("intercepts") or []), 1)
-    scores = _linear(node, x, rows)
-    if rows > 1 or len(labels) != 2:
-        return classified(node, scores, labels)
+    scores = _linear(node, in_rows(node, x), rows)
     name = node.text("post_transform", "NONE")
-    if name not in ("NONE", "LOGISTIC"):
-        refuse("two classes with one score that becomes a share", "post_transform")
-    both = op.concat(op.subtract(1.0, scores) if name == "NONE" else op.negative(scores), scores, axis=1)
+    is_above = op.greater(op.squeeze(scores, 1), 0.0) if rows == 1 else None
+    if is_above is not None and not node.has("classlabels_ints") and not node.has("classlabels_strings"):
+        return [op.astype(is_above, i64), scores]
+    labels = classes(node, "classlabels_ints")
+    if len(labels) < rows:
+        refuse(f"expected {rows} classes or more, found {len(labels)}", "classlabels_ints")
+    if is_above is None or len(labels) != 2:
+        return classified(node, scores, labels)
     first, second = (Known(np.array(label, np.int64)) for label in labels)
-    return [op.where(op.greater(op.squeeze(scores, 1), 0.0), second, first), transformed(node, both)]
+    return [op.where(is_above, second, first), both_scores(scores, name, has_sign=name == "LOGISTIC")]
+
+
+def both_scores(scores: Operand, name: str, has_sign: bool) -> Operand:
+    """Return the scores of two classes, given a column for the second one, as an attribute wants them. The first one
+    has the score with the other sign, or what is left of 1; no softmax is taken of the two."""
+    if name not in ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"):
+        refuse(f"the function {name}", "post_transform")
+    both = op.concat(op.negative(scores) if has_sign else op.subtract(1.0, scores), scores, axis=1)
+    return op.sigmoid(both) if name == "LOGISTIC" else both
 
 
 @imports("Normalizer", domain=ML)

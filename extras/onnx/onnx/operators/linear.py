@@ -80,9 +80,11 @@ def _eliminated(matrices: Operand, pivot: Operand) -> Operand:
 @imports("Inverse", domain=MICROSOFT)
 def inverse(node: OnnxNode, x: Tensor) -> Operand:
     """The inverses of matrices, by elimination with the largest element of each column as its pivot, in a loop."""
+    if node.rank(x) < 2:
+        refuse(f"expected matrices, found a tensor of rank {node.rank(x)}")
     *batch, rows, columns = node.shape(x)
-    if rows != columns:
-        refuse(f"expected square matrices, found {rows} x {columns}")
+    node.expect_equal(rows, columns, f"expected square matrices, found {rows} x {columns}")
+    rows = rows if isinstance(rows, int) else columns
     places = numbers_below(rows)
     wide = node.reshape(op.astype(x, f32) if is_emulated(x.element_type) else x, [count(batch), rows, rows])
     one = op.equal(op.expand_dims(places, 1), op.expand_dims(places, 0))

@@ -40,10 +40,14 @@ def linear_attention(
     )
     if rule not in RULES:
         refuse(f"expected one of {', '.join(RULES)}, found {rule}", "update_rule")
+    if min(queries, heads) < 1:
+        refuse(f"expected one head or more, found {queries} of queries and {heads} of values")
     if node.integer("state_window"):
         refuse("several states; ask for the last one", "state_window")
     batch, places, columns = node.shape(query)
     width = node.closed(columns, "heads of dynamic width: {}") // queries
+    if not width:
+        refuse(f"expected a number or more for each of {queries} heads, found {columns} in all")
     keys = node.closed(node.shape(key)[2], "heads of dynamic width: {}") // width
     depth = node.closed(node.shape(value)[2], "heads of dynamic width: {}") // heads
     most = max(queries, heads)
@@ -70,6 +74,8 @@ def linear_attention(
 
     kind = value.element_type if past is None else past.element_type
     first = zeros([batch, heads, width, depth], f32) if past is None else op.astype(past, f32)
+    if places == 0:
+        return [zeros([batch, 0, most * depth], query.element_type), op.astype(first, kind)]
     last, seen = counted(node.builder, places, trip, [first])
     y = op.multiply(joined_heads(node, seen), node.number("scale") or float(width**-0.5))
     return [op.astype(y, query.element_type), op.astype(last, kind)]
@@ -106,12 +112,19 @@ def causal_conv(
         refuse("channels of several dimensions", "channels_last")
     data, before = (None if t is None else _first(t) if is_last else t for t in (x, past))
     assert data is not None
+    if node.rank(weight) != 3:
+        refuse(f"expected a kernel of three dimensions, found {node.rank(weight)}")
     size, step = node.static_shape(weight, "sizes of the kernel")[2], node.integer("dilation", 1)
-    batch, channels, _ = node.shape(data)
+    batch, channels, places = node.shape(data)
     length = (size - 1) * step
-    whole = node.tensor(
-        op.concat(zeros([batch, channels, length], x.element_type) if before is None else before, data, axis=2)
-    )
+    if before is None:
+        before = zeros([batch, channels, length], x.element_type)
+    else:
+        found = node.shape(before)[2]
+        node.expect_equal(found, length, f"expected {length} places from before, found {found}")
+    if places == 0:
+        return [x, _first(before) if is_last else before]
+    whole = node.tensor(op.concat(before, data, axis=2))
     groups = node.closed(channels, "a dynamic number of channels: {}")
     y = convolution(node, whole, weight, bias, Windows((size,), (1,), (0, 0), (step,)), groups)
     name = node.text("activation", "none")

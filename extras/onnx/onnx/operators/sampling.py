@@ -34,7 +34,9 @@ def grid_sample(node: OnnxNode, x: Tensor, grid: Tensor) -> Operand:
         # Positions list the last dimension first.
         column = part_at(grid, -1, rank - 1 - d)
         scaled = (column + 1.0) * ((size - 1) / 2) if aligned else ((column + 1.0) * size - 1.0) * 0.5
-        columns.append(taps(node, node.tensor(scaled), mode))
+        # As in ONNX Runtime, positions that are infinite or NaN are at the first edge.
+        edge = node.like(0 if aligned else -0.5, grid)
+        columns.append(taps(node, node.tensor(op.where(op.isfinite(scaled), scaled, edge)), mode))
     flat = op.permute_dims(node.reshape(x, [n, c, prod(sizes)]), [0, 2, 1])
     total = op.permute_dims(sampled(node, flat, columns, sizes, [n, prod(places)], padding, aligned), [0, 2, 1])
     return node.reshape(total, [n, c, *places])

@@ -99,6 +99,8 @@ def short_time(
 ) -> Operand:
     """The transforms of the parts of a signal under a window that moves."""
     hop = int(node.known_number(step, "a step"))
+    if hop < 1:
+        refuse(f"expected a step of 1 or more, found {hop}")
     if length is not None:
         size = int(node.known_number(length, "a length"))
     elif window is not None:

@@ -13,13 +13,13 @@ from relex.frontend import op
 from relex.frontend.compositions.truth import any_of
 from relex.frontend.importing.loops import Row, conditional, counted
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.operators.learning import ML, classes, classified, transformed
+from relex.frontend.onnx.operators.learning import ML, both_scores, classes, classified, in_rows, transformed
 
 
 def _stored(node: OnnxNode, name: str, rows: int) -> Known:
     """Return an attribute that is a matrix with `rows` rows."""
     numbers = np.array(node.numbers(name) or [], np.float32)
-    if len(numbers) % rows:
+    if rows < 1 or len(numbers) % rows:
         refuse(f"expected numbers for {rows} rows, found {len(numbers)}", name)
     return Known(numbers.reshape(rows, -1))
 
@@ -68,17 +68,22 @@ NEAR = 1e-7
 def support_vector_classifier(node: OnnxNode, x: Tensor) -> list[Operand]:
     """The class that most pairs decide for, and the numbers of the pairs, or probabilities of all classes; without
     stored rows, the class with the largest linear function, and these."""
-    wide, labels = op.astype(x, f32), classes(node, "classlabels_ints")
+    wide, labels = op.astype(in_rows(node, x), f32), classes(node, "classlabels_ints")
     counts, number = node.integers("vectors_per_class") or [], len(labels)
     rho = Known(np.array(node.numbers("rho") or [0.0], np.float32))
+    if min(counts, default=0) < 0:
+        refuse(f"expected numbers of rows that are 0 or more, found {min(counts)}", "vectors_per_class")
     if not sum(counts):
         scores = op.add(op.dense(wide, _stored(node, "coefficients", number)), np.float32(rho.array[0]).item())
         return _by_linear_functions(node, node.tensor(scores), labels)
     if len(counts) != number:
         refuse(f"expected stored rows of {number} classes, found {len(counts)}", "vectors_per_class")
-    likeness = _likeness(node, wide, _stored(node, "support_vectors", sum(counts)))
-    scores = node.tensor(op.add(op.dense(likeness, Known(_weights(node, counts))), rho))
     pairs = np.array([*combinations(range(number), 2)])
+    if not 1 <= len(pairs) <= len(rho.array):
+        refuse(f"expected a number for each of {len(pairs)} pairs of classes, found {len(rho.array)}", "rho")
+    likeness = _likeness(node, wide, _stored(node, "support_vectors", sum(counts)))
+    offsets = Known(rho.array[: len(pairs)])
+    scores = node.tensor(op.add(op.dense(likeness, Known(_weights(node, counts))), offsets))
     wins = op.where(op.greater(scores, 0.0), Known(pairs.T[0]), Known(pairs.T[1]))
     votes = op.sum(op.astype(op.equal(op.expand_dims(wins, 2), Known(np.arange(number))), f32), [1])
     label = op.take(Known(np.array(labels, np.int64)), op.argmax(votes, 1), 0)
@@ -118,8 +123,7 @@ def _scores(node: OnnxNode, scores: Tensor, pairs: Array, number: int) -> Operan
     if number > 2:
         return transformed(node, scores)
     name = node.text("post_transform", "NONE")
-    both = op.concat(op.negative(scores) if name in ("NONE", "LOGISTIC") else op.subtract(1.0, scores), scores, axis=1)
-    return op.sigmoid(both) if name == "LOGISTIC" else both
+    return both_scores(scores, name, has_sign=name in ("NONE", "LOGISTIC"))
 
 
 def _coupled(node: OnnxNode, chances: Operand, pairs: Array, number: int) -> Operand:

@@ -212,7 +212,10 @@ def _of_two(node: OnnxNode, score: Operand, labels: Sequence[int], is_probabilit
     """Return the class, and the scores of both classes, for the score of the second one: a probability, or a number
     that is positive for it."""
     second = op.squeeze(op.greater(score, node.like(0.5 if is_probability else 0, score)), 1)
-    is_plain = node.text("post_transform", "NONE") == "NONE"
+    name = node.text("post_transform", "NONE")
+    if name == "SOFTMAX_ZERO":
+        refuse(f"the function {name} of two classes with one score", "post_transform")
+    is_plain = name == "NONE"
     other = op.subtract(node.like(1, score), score) if is_probability and is_plain else op.negative(score)
     both = op.concat(other, score, axis=1)
     return [op.where(second, *(Known(np.array(label)) for label in reversed(labels))), transformed(node, both)]
