@@ -97,6 +97,9 @@ def floor_quotient(x: Operand, y: Operand) -> Operand:
     return op.where(op.equal(y, 0.0), quotient, signed)
 
 
+EULER = 0.5772156649015329
+"""The limit of `1 + 1/2 + ... + 1/n - log(n)`."""
+
 SHIFT = 10
 """From here on, series in powers of `1 / x` have all digits of f64."""
 
@@ -110,6 +113,27 @@ def _series(x: Operand, coefficients: Sequence[float]) -> Operand:
     total: Operand = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
         total = op.add(op.multiply(total, step), coefficient)
+    return total
+
+
+ZETA = (
+    *(1.6449340668482264, 1.2020569031595942, 1.0823232337111381, 1.03692775514337, 1.0173430619844492),
+    *(1.008349277381923, 1.0040773561979444, 1.0020083928260821, 1.000994575127818, 1.0004941886041194),
+    *(1.000246086553308, 1.0001227133475785, 1.0000612481350588, 1.000030588236307, 1.0000152822594086),
+)
+"""Riemann's zeta function of 2 and so on, of which the series of `log(gamma(1 + x))` in powers of `-x` is made."""
+
+NEAR = 1 / 8
+"""Up to this distance, the series has all digits of f64."""
+
+
+def _log_gamma_near(x: Operand, is_two: Operand) -> Operand:
+    """Return the logarithm of the gamma function near 1, or near 2, where it is zero."""
+    shift = op.astype(is_two, f64)
+    step = op.subtract(op.add(shift, 1.0), x)
+    total: Operand = 0.0
+    for k, zeta in reversed([*enumerate((EULER, *ZETA), 1)]):
+        total = op.multiply(op.add(total, op.divide(op.subtract(zeta, shift), float(k))), step)
     return total
 
 
@@ -127,6 +151,8 @@ def log_gamma(x: Operand) -> Operand:
     rest = op.divide(_series(z, STIRLING), z)
     high = op.add(op.subtract(op.multiply(op.subtract(z, 0.5), op.log(z)), z), op.add(rest, log(2 * pi) / 2))
     found = op.where(is_small, op.subtract(high, op.log(op.where(is_small, product, 1.0))), high)
+    distance = op.minimum(op.abs(op.subtract(y, 1.0)), op.abs(op.subtract(y, 2.0)))
+    found = op.where(op.less_equal(distance, NEAR), _log_gamma_near(y, op.greater(y, 1.5)), found)
     found = op.where(op.equal(y, inf), inf, found)
     fraction = op.subtract(x, op.round(x))
     mirrored = op.subtract(op.log(op.divide(pi, op.abs(op.sin(op.multiply(fraction, pi))))), found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -49,11 +50,11 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 def test_systems_of_equations(name: str) -> None:
     """Of fixed and dynamic sizes, and of one row."""
     function = FUNCTIONS[name]
-    for dtype, dynamic in ((torch.float32, False), (torch.float64, True)):
+    for dtype, dynamic, rtol, atol in ((torch.float32, False, 1e-3, 1e-4), (torch.float64, True, 1e-10, 1e-11)):
         compiled = compiled_alone(function, dynamic=dynamic)
         for sizes in ((2, 4, 4), (3, 6, 6)):
             x = torch.randn(sizes, dtype=dtype)
-            torch.testing.assert_close(compiled(x), function(x), rtol=1e-3, atol=1e-4)
+            torch.testing.assert_close(compiled(x), function(x), rtol=rtol, atol=atol)
 
 
 SHAPES = (5, 3), (3, 5), (2, 4, 4), (1, 1)
@@ -79,12 +80,75 @@ def test_factors_of_nothing() -> None:
         torch.testing.assert_close(compiled_alone(factors)(x), factors(x))
 
 
-def test_matrices_without_rows_or_without_batch() -> None:
-    def found(x: Any) -> list[Any]:
-        return [linalg.inv(x), linalg.det(x), linalg.cholesky(x)]
+def test_reflections_of_small_and_large_numbers() -> None:
+    """Whose squares are zero or infinite."""
 
-    for sizes in ((0, 3, 3), (2, 0, 0)):
-        torch.testing.assert_close(compiled_alone(found)(torch.zeros(sizes)), found(torch.zeros(sizes)))
+    def factors(x: Any) -> list[Any]:
+        return [*linalg.qr(x)]
+
+    compiled, x = compiled_alone(factors), torch.randn(4, 3)
+    for scale in (1e-25, 1e20, 1e30):
+        torch.testing.assert_close(compiled(x * scale), factors(x * scale), rtol=1e-4, atol=1e-6 * scale)
+    x = torch.eye(3)
+    x[1, 0] = 1e-25
+    torch.testing.assert_close(compiled(x), factors(x), rtol=1e-4, atol=1e-30)
+
+
+def test_infinite_elements_change_only_rows_below_them() -> None:
+    """Or above them, in upper triangles."""
+
+    def solved(a: Any, b: Any) -> list[Any]:
+        lower = linalg.solve_triangular(a, b, upper=False)
+        return [lower, linalg.solve_triangular(a.mT, b, upper=True)]
+
+    compiled, b = compiled_alone(solved), torch.tensor([[1.0], [inf], [3.0]])
+    for a in (torch.eye(3), torch.tensor([[4.0, 0, 0], [1, 3, 0], [1, 1, 1]])):
+        torch.testing.assert_close(compiled(a, b), solved(a, b), equal_nan=True)
+
+    def factors(x: Any) -> list[Any]:
+        return [*linalg.lu_factor_ex(x), *linalg.cholesky_ex(x), *linalg.slogdet(x)]
+
+    compiled = compiled_alone(factors)
+    for matrix in ([[4.0, 1.0], [1.0, inf]], [[1.0, 3.0], [2.0, inf]]):
+        x = torch.tensor(matrix)
+        torch.testing.assert_close(compiled(x), factors(x), equal_nan=True)
+
+
+def test_the_sign_of_a_determinant_that_is_no_number() -> None:
+    def signed(x: Any) -> list[Any]:
+        return [*linalg.slogdet(x)]
+
+    x = torch.tensor([[nan, 1.0], [1.0, 2.0]])
+    torch.testing.assert_close(compiled_alone(signed)(x), signed(x), equal_nan=True)
+
+
+SQUARES = (0, 3, 3), (2, 0, 0), (0, 0)
+
+
+@pytest.mark.parametrize("sizes", SQUARES)
+def test_squares_without_rows_or_without_batch(sizes: tuple[int, ...]) -> None:
+    def found(x: Any) -> list[Any]:
+        y = x[..., :2]
+        return [
+            linalg.inv(x),
+            linalg.det(x),
+            *linalg.slogdet(x),
+            linalg.cholesky(x),
+            linalg.solve(x, y),
+            linalg.solve_triangular(x, y, upper=True),
+        ]
+
+    x = torch.zeros(sizes)
+    torch.testing.assert_close(compiled_alone(found, dynamic=False)(x), found(x))
+
+
+def test_factors_of_matrices_without_rows_or_columns() -> None:
+    def factors(x: Any) -> list[Any]:
+        return [*linalg.qr(x), *linalg.qr(x, mode="complete"), *linalg.lu(x), *linalg.lu_factor_ex(x)]
+
+    for sizes in ((0, 3), (3, 0)):
+        x = torch.zeros(sizes)
+        torch.testing.assert_close(compiled_alone(factors, dynamic=False)(x), factors(x))
 
 
 @pytest.mark.parametrize(
@@ -94,8 +158,9 @@ def test_matrices_without_rows_or_without_batch() -> None:
         (solved, torch.ones(3, 3)),
         (linalg.cholesky, -torch.eye(2)),
         (torch.cholesky, -torch.eye(2)),
+        (torch.cholesky_inverse, torch.tensor([[0.0, 0.0], [1.0, 1.0]])),
     ],
-    ids=["inverse", "solution", "root", "old root"],
+    ids=["inverse", "solution", "root", "old root", "inverse by root"],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_matrices_that_have_none(function: Callable[[Any], Any], wrong: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
+from math import nan
 from typing import Any
 
 from relex.frontend.torch.library import torch
@@ -101,6 +102,7 @@ def _multilabel_margin_loss(x: Any, target: Any, reduction: int) -> tuple[Any, A
     rows, labels = torch.atleast_2d(x), torch.atleast_2d(target)
     classes = rows.shape[1]
     is_label = (labels == -1).cumsum(1) == 0
+    torch._assert_async(((labels >= -1) & (labels < classes)).all(), "expected labels from -1 to the number of classes")
     places = torch.where(is_label, labels, 0)
     has_label = ((places.unsqueeze(2) == torch.arange(classes)) & is_label.unsqueeze(2)).any(1)
     above = 1.0 - rows.gather(1, places).unsqueeze(2) + rows.unsqueeze(1)
@@ -112,8 +114,13 @@ def _multilabel_margin_loss(x: Any, target: Any, reduction: int) -> tuple[Any, A
 
 def _distances(x: Any, order: float = 2) -> Any:
     """Return the norms of the differences between each row and each later one."""
+    if x.shape[0] == 0:
+        return x.new_empty(0)
     first, second = torch.triu_indices(x.shape[0], x.shape[0], 1)
-    return torch.linalg.vector_norm(x[first] - x[second], order, -1)
+    differences = x[first] - x[second]
+    found = torch.linalg.vector_norm(differences, order, -1)
+    # Torch counts what is not zero, but here not NaN.
+    return torch.where(differences.isnan().any(-1), nan, found) if order == 0 else found
 
 
 _OF_LISTS = (
@@ -121,6 +128,24 @@ _OF_LISTS = (
     "sign sqrt sub tanh"
 )
 """Functions that torch has for lists of tensors, as optimizers use them, too."""
+
+
+def _number_or_tensor(of_tensors: Callable[..., Any], of_numbers: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of a tensor and another one, or a number."""
+    return lambda x, y: (of_tensors if isinstance(y, torch.Tensor) else of_numbers)(x, y)
+
+
+def _powers(base: Any, exponents: Sequence[Any]) -> list[Any]:
+    return [torch.pow(base, exponent) for exponent in exponents]
+
+
+def _copies(old: Sequence[Any], new: Sequence[Any], non_blocking: bool = False) -> list[Any]:
+    """Return tensors with the elements of others, of which one may be repeated."""
+    return [y.to(x.dtype).expand(x.shape).clone() for x, y in zip(old, new, strict=True)]
+
+
+def _zeros(tensors: Sequence[Any]) -> list[Any]:
+    return [torch.zeros_like(x) for x in tensors]
 
 
 def _for_each(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -150,7 +175,11 @@ def _norm(x: Any, order: float = 2, dtype: Any = None) -> Any:
 def _rules_of_lists() -> Iterator[tuple[Any, Callable[..., Any]]]:
     functions = {name: getattr(torch, name) for name in _OF_LISTS.split()}
     products = {name: _with_value(functions[name]) for name in ("addcdiv", "addcmul")}
-    for name, function in {**functions, **products, "norm": _norm}.items():
+    limits = {
+        "maximum": _number_or_tensor(torch.maximum, torch.clamp_min),
+        "minimum": _number_or_tensor(torch.minimum, torch.clamp_max),
+    }
+    for name, function in {**functions, **products, **limits, "norm": _norm}.items():
         packet = getattr(torch.ops.aten, f"_foreach_{name}")
         for overload in packet.overloads():
             if not overload.endswith("out") and not (name in products and overload == "Tensor"):
@@ -162,6 +191,9 @@ def rules() -> Mapping[Any, Callable[..., Any]]:
     aten = torch.ops.aten
     return {
         **dict(_rules_of_lists()),
+        aten._foreach_copy.default: _copies,
+        aten._foreach_pow.ScalarAndTensor: _powers,
+        aten._foreach_zero.default: _zeros,
         aten._native_multi_head_attention.default: _attention,
         aten._pdist_forward.default: _distances,
         aten._transformer_encoder_layer_fwd.default: _encoder_layer,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.grids import Taps, bounded, number, sampled, taps
@@ -23,8 +25,7 @@ def grid_sampler(node: TorchNode, x: Tensor, grid: Tensor, mode: int, padding: i
         # Positions list the last dimension first.
         position = _scaled(node, part_at(wanted, -1, len(sizes) - 1 - d), size, aligned)
         if len(sizes) == 3:
-            # Torch takes positions that are no integers for outside; of images, it multiplies by NaN.
-            position = op.where(op.less(op.abs(position), 2.0**31), position, node.like(-100, position))
+            position = _of_volume(node, node.tensor(position), size, PADDINGS[padding])
         if MODES[mode] != "cubic" and PADDINGS[padding] != "zeros":
             position = bounded(node, position, size, PADDINGS[padding], aligned)
         columns.append(taps(node, node.tensor(position), MODES[mode]))
@@ -33,6 +34,15 @@ def grid_sampler(node: TorchNode, x: Tensor, grid: Tensor, mode: int, padding: i
     how = PADDINGS[padding] if MODES[mode] == "cubic" else "zeros"
     total = sampled(node, flat, columns, sizes, [n, count(places)], how, aligned)
     return node.typed(node.reshape(op.permute_dims(total, [0, 2, 1]), [n, c, *places]))
+
+
+def _of_volume(node: TorchNode, position: Operand, size: Size, padding: str) -> Operand:
+    """Return positions in place of those that are no integers, as torch takes them: for outside, or, where there is no
+    outside, for the last ones. In images, it multiplies by NaN."""
+    if padding == "zeros":
+        return op.where(op.less(op.abs(position), 2.0**31), position, node.like(-100, position))
+    is_known = op.less(op.abs(position), inf) if padding == "reflection" else op.logical_not(op.isnan(position))
+    return op.where(is_known, position, op.subtract(number(node, size, position), 1.0))
 
 
 def _scaled(node: TorchNode, x: Operand, size: Size, aligned: bool) -> Operand:

@@ -1,64 +1,32 @@
 """Systems of linear equations, and matrices as products of simpler ones: loops over columns, as LAPACK's basic routines
-are. Matrices in batches are one batch, the first of three dimensions."""
+are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import i32, i64
 
-from relex.dialects.sizes import Size, count, smaller
+from relex.dialects.sizes import Size, smaller
 from relex.frontend import op
 from relex.frontend.compositions.indexing import numbers_below
 from relex.frontend.compositions.truth import all_of
-from relex.frontend.importing.loops import Row, counted
+from relex.frontend.importing.loops import Row
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
+from relex.frontend.torch.batched_matrices import (
+    again,
+    at,
+    batched,
+    flipped,
+    identity,
+    leading,
+    outer,
+    over_columns,
+    reduced,
+    triangle,
+)
 from relex.frontend.torch.operators.windows import is_used
-
-
-def _batched(node: TorchNode, x: Operand) -> Tensor:
-    """Return matrices in one batch."""
-    *batch, rows, columns = node.shape(x)
-    return node.tensor(node.reshape(x, [count(batch), rows, columns]))
-
-
-def _again(node: TorchNode, found: Operand, x: Operand, lost: int = 2) -> Operand:
-    """Return a result for each matrix of a batch in the dimensions of another tensor's batch."""
-    shape = node.shape(x)
-    return node.reshape(found, [*shape[: len(shape) - lost], *node.shape(found)[1:]])
-
-
-def _flipped(x: Operand) -> Operand:
-    """Return transposed matrices of a batch."""
-    return op.permute_dims(x, [0, 2, 1])
-
-
-def _at(x: Operand, place: Operand, axis: int) -> Operand:
-    return op.take(x, place, axis)
-
-
-def _first(x: Operand, number: Size, axis: int) -> Operand:
-    """Return as many rows or columns."""
-    return op.strided_slice(x, [axis], [0], [number if isinstance(number, int) else str(number)])
-
-
-def _outer(column: Operand, row: Operand) -> Operand:
-    """Return the products of columns and rows of a batch."""
-    return op.multiply(op.expand_dims(column, 2), op.expand_dims(row, 1))
-
-
-def _identity(node: TorchNode, x: Tensor, size: Size) -> Operand:
-    """Return an identity matrix for each matrix of a batch."""
-    numbers = numbers_below(size)
-    ones = op.astype(op.equal(op.expand_dims(numbers, 1), op.expand_dims(numbers, 0)), x.element_type)
-    return node.broadcast_to(ones, [node.shape(x)[0], size, size])
-
-
-def _triangle(node: TorchNode, x: Operand, keeps: Callable[[Operand, Operand], Operand]) -> Operand:
-    """Return matrices of a batch with zeros where a comparison of the row with the column is false."""
-    rows, columns = (numbers_below(size) for size in node.shape(x)[1:])
-    return op.where(keeps(op.expand_dims(rows, 1), op.expand_dims(columns, 0)), x, node.like(0, x))
 
 
 @dataclass
@@ -82,24 +50,23 @@ def _eliminated(node: TorchNode, a: Tensor) -> _Factors:
 
     def trip(j: Tensor, state: Sequence[Tensor]) -> tuple[list[Operand], list[Row]]:
         x, order, info = state
-        column = op.abs(_at(x, j, 2))
+        column = op.abs(at(x, j, 2))
         place = node.tensor(op.argmax(op.where(op.greater_equal(rows, j), column, node.like(-1, x)), 1, True))
         swapped = node.tensor(op.where(op.equal(rows, j), place, op.where(op.equal(rows, place), j, rows)))
         y = node.tensor(op.gather_nd(x, op.expand_dims(swapped, 2), 1))
-        pivot = node.tensor(op.expand_dims(_at(_at(y, j, 1), j, 1), 1))
+        pivot = node.tensor(op.expand_dims(at(at(y, j, 1), j, 1), 1))
         is_zero = op.equal(pivot, 0.0)
-        shares = op.divide(_at(y, j, 2), op.where(is_zero, node.like(1, y), pivot))
-        below = op.where(op.greater(rows, j), shares, node.like(0, y))
-        right = op.where(op.greater(columns, j), _at(y, j, 1), node.like(0, y))
-        is_stored = op.logical_and(op.expand_dims(op.greater(rows, j), 1), op.equal(columns, j))
-        new = op.where(is_stored, op.expand_dims(below, 2), op.subtract(y, _outer(below, right)))
+        shares = node.tensor(op.divide(at(y, j, 2), op.where(is_zero, node.like(1, y), pivot)))
+        is_below = op.expand_dims(op.greater(rows, j), 1)
+        rest = reduced(y, shares, at(y, j, 1), op.logical_and(is_below, op.greater(columns, j)))
+        new = op.where(op.logical_and(is_below, op.equal(columns, j)), op.expand_dims(shares, 2), rest)
         first = op.logical_and(op.equal(info, 0), op.squeeze(is_zero, 1))
         found = op.where(first, op.astype(op.add(j, 1), i32), info)
         return [new, op.gather_elements(order, swapped, 1), found], [Row(op.squeeze(op.add(place, 1), 1), j, 1)]
 
     start = [a, node.broadcast_to(rows, [batch, height]), node.full([batch], 0, i32)]
-    packed, order, info, pivots = counted(node.builder, smaller(height, width), trip, start)
-    return _Factors(packed, order, info, pivots)
+    packed, order, info, *pivots = over_columns(node, smaller(height, width), trip, start)
+    return _Factors(packed, order, info, *(pivots or [node.tensor(node.full([batch, 0], 0, i64))]))
 
 
 def _substituted(node: TorchNode, a: Tensor, b: Operand, *, upper: bool, unit: bool) -> Tensor:
@@ -109,15 +76,15 @@ def _substituted(node: TorchNode, a: Tensor, b: Operand, *, upper: bool, unit: b
 
     def trip(i: Tensor, state: Sequence[Tensor]) -> tuple[list[Operand], list[Row]]:
         j = node.tensor(op.subtract(Known(size - 1), i)) if upper else i
-        column = _at(a, j, 2)
-        row = _at(state[0], j, 1)
+        column = at(a, j, 2)
+        row = at(state[0], j, 1)
         if not unit:
-            row = op.divide(row, op.expand_dims(_at(column, j, 1), 1))
-        left = op.where((op.less if upper else op.greater)(rows, j), column, node.like(0, a))
-        here = op.reshape(op.equal(rows, j), [1, -1, 1])
-        return [op.where(here, op.expand_dims(row, 1), op.subtract(state[0], _outer(left, row)))], []
+            row = op.divide(row, op.expand_dims(at(column, j, 1), 1))
+        is_left = op.expand_dims((op.less if upper else op.greater)(rows, j), 1)
+        here = op.expand_dims(op.equal(rows, j), 1)
+        return [op.where(here, op.expand_dims(row, 1), reduced(state[0], column, row, is_left))], []
 
-    return counted(node.builder, size, trip, [b])[0]
+    return over_columns(node, size, trip, [b])[0]
 
 
 def _solved(node: TorchNode, factors: _Factors, b: Operand) -> Tensor:
@@ -129,10 +96,10 @@ def _solved(node: TorchNode, factors: _Factors, b: Operand) -> Tensor:
 @imports("aten.linalg_inv_ex")
 def inverse(node: TorchNode, a: Tensor, check_errors: bool = False) -> list[Operand]:
     """The inverse, and the first pivot that is zero."""
-    x = _batched(node, a)
+    x = batched(node, a)
     factors = _eliminated(node, x)
-    found = _solved(node, factors, _identity(node, x, node.shape(x)[1]))
-    return [_again(node, found, a), _again(node, factors.info, a)]
+    found = _solved(node, factors, identity(node, x, node.shape(x)[1]))
+    return [again(node, found, a), again(node, factors.info, a)]
 
 
 @imports("aten._linalg_solve_ex")
@@ -144,10 +111,10 @@ def solve(node: TorchNode, a: Tensor, b: Tensor, left: bool = True, check_errors
     given: Operand = op.expand_dims(b, -1) if is_vector else b
     x, y = _broadcast(node, a, given)
     if not left:
-        x, y = node.tensor(_flipped(x)), node.tensor(_flipped(y))
+        x, y = node.tensor(flipped(x)), node.tensor(flipped(y))
     factors = _eliminated(node, x)
     found: Operand = _solved(node, factors, y)
-    found = found if left else _flipped(found)
+    found = found if left else flipped(found)
     whole = node.shape(given)[-2:]
     batch = _batch_of(node, a, given)
     result = node.reshape(found, [*batch, *whole])
@@ -173,7 +140,7 @@ def _batch_of(node: TorchNode, a: Operand, b: Operand) -> list[Size]:
 def _broadcast(node: TorchNode, a: Operand, b: Operand) -> tuple[Tensor, Tensor]:
     """Return matrices of two operands in one batch."""
     batch = _batch_of(node, a, b)
-    x, y = (_batched(node, node.broadcast_to(m, [*batch, *node.shape(m)[-2:]])) for m in (a, b))
+    x, y = (batched(node, node.broadcast_to(m, [*batch, *node.shape(m)[-2:]])) for m in (a, b))
     return x, y
 
 
@@ -186,7 +153,7 @@ def _sign_of_order(node: TorchNode, factors: _Factors) -> Operand:
 
 
 def _diagonal(node: TorchNode, x: Tensor) -> Operand:
-    return op.sum(_triangle(node, x, op.equal), [1], False)
+    return op.sum(triangle(node, x, op.equal), [1], False)
 
 
 @imports("aten._linalg_det")
@@ -194,9 +161,9 @@ def determinant(node: TorchNode, a: Tensor) -> list[Operand]:
     """The determinant."""
     if is_used(node, 1) or is_used(node, 2):
         refuse("the factors that it computes; use linalg.lu_factor")
-    factors = _eliminated(node, _batched(node, a))
+    factors = _eliminated(node, batched(node, a))
     found = op.multiply(op.prod(_diagonal(node, factors.packed), [1], False), _sign_of_order(node, factors))
-    return [_again(node, found, a), factors.packed, factors.pivots]
+    return [again(node, found, a), factors.packed, factors.pivots]
 
 
 @imports("aten._linalg_slogdet")
@@ -204,11 +171,12 @@ def logarithm_of_determinant(node: TorchNode, a: Tensor) -> list[Operand]:
     """The sign of the determinant, and the logarithm of its absolute value."""
     if is_used(node, 2) or is_used(node, 3):
         refuse("the factors that it computes; use linalg.lu_factor")
-    factors = _eliminated(node, _batched(node, a))
+    factors = _eliminated(node, batched(node, a))
     values = node.tensor(_diagonal(node, factors.packed))
-    sign = op.multiply(op.prod(op.sign(values), [1], False), _sign_of_order(node, factors))
+    signs = op.where(op.isnan(values), node.like(0, values), op.sign(values))
+    sign = op.multiply(op.prod(signs, [1], False), _sign_of_order(node, factors))
     size = op.sum(op.log(op.abs(values)), [1], False)
-    return [_again(node, sign, a), _again(node, size, a), factors.packed, factors.pivots]
+    return [again(node, sign, a), again(node, size, a), factors.packed, factors.pivots]
 
 
 @imports("aten.linalg_lu_factor_ex")
@@ -217,9 +185,9 @@ def factors_in_one(node: TorchNode, a: Tensor, pivot: bool = True, check_errors:
     is zero."""
     if not pivot:
         refuse("elimination without exchanged rows; expected pivot=True")
-    factors = _eliminated(node, _batched(node, a))
+    factors = _eliminated(node, batched(node, a))
     pivots = op.astype(factors.pivots, i32)
-    return [_again(node, factors.packed, a), _again(node, pivots, a), _again(node, factors.info, a)]
+    return [again(node, factors.packed, a), again(node, pivots, a), again(node, factors.info, a)]
 
 
 @imports("aten.linalg_lu")
@@ -227,38 +195,39 @@ def factors(node: TorchNode, a: Tensor, pivot: bool = True) -> list[Operand]:
     """The order of rows as a matrix, and the lower and upper triangles of Gaussian elimination."""
     if not pivot:
         refuse("elimination without exchanged rows; expected pivot=True")
-    x = _batched(node, a)
+    x = batched(node, a)
     height, width = node.shape(x)[1:]
     made, least = _eliminated(node, x), smaller(height, width)
     numbers = op.expand_dims(numbers_below(height), 1)
     order = op.astype(op.equal(numbers, op.expand_dims(made.order, 1)), x.element_type)
-    below = _first(_triangle(node, made.packed, op.greater), least, 2)
+    below = leading(triangle(node, made.packed, op.greater), least, 2)
     ones = op.astype(op.equal(numbers, numbers_below(least)), x.element_type)
-    upper = _first(_triangle(node, made.packed, op.less_equal), least, 1)
-    return [_again(node, part, a) for part in (order, op.add(below, ones), upper)]
+    upper = leading(triangle(node, made.packed, op.less_equal), least, 1)
+    return [again(node, part, a) for part in (order, op.add(below, ones), upper)]
 
 
 @imports("aten.linalg_cholesky_ex")
 def cholesky(node: TorchNode, a: Tensor, upper: bool = False, check_errors: bool = False) -> list[Operand]:
     """The lower or upper triangle that is a root of a matrix, and the first minor that is not positive."""
-    x = _batched(node, a)
-    x = node.tensor(_flipped(x)) if upper else x
+    x = batched(node, a)
+    x = node.tensor(flipped(x)) if upper else x
     rows = node.tensor(numbers_below(node.shape(x)[1]))
 
     def trip(j: Tensor, state: Sequence[Tensor]) -> tuple[list[Operand], list[Row]]:
         y, info = state
-        column = node.tensor(_at(y, j, 2))
-        corner = node.tensor(_at(column, j, 1))
+        column = node.tensor(at(y, j, 2))
+        corner = node.tensor(at(column, j, 1))
         first = op.logical_and(op.equal(info, 0), op.logical_not(op.greater(corner, 0.0)))
-        scaled = node.tensor(op.divide(column, op.expand_dims(op.sqrt(corner), 1)))
-        below = op.where(op.greater(rows, j), scaled, node.like(0, y))
-        rest = op.subtract(y, _outer(below, below))
+        end = node.tensor(op.expand_dims(op.sqrt(corner), 1))
+        scaled = node.tensor(op.where(op.equal(rows, j), end, op.divide(column, end)))
+        is_below = op.greater(rows, j)
+        rest = reduced(y, scaled, scaled, op.logical_and(op.expand_dims(is_below, 1), is_below))
         new = op.where(op.equal(rows, j), op.expand_dims(scaled, 2), rest)
         return [new, op.where(first, op.astype(op.add(j, 1), i32), info)], []
 
-    found, info = counted(node.builder, node.shape(x)[1], trip, [x, node.full([node.shape(x)[0]], 0, i32)])
-    root = _triangle(node, found, op.greater_equal)
-    return [_again(node, _flipped(root) if upper else root, a), _again(node, info, a)]
+    found, info = over_columns(node, node.shape(x)[1], trip, [x, node.full([node.shape(x)[0]], 0, i32)])
+    root = triangle(node, found, op.greater_equal)
+    return [again(node, flipped(root) if upper else root, a), again(node, info, a)]
 
 
 @imports("aten.cholesky", "aten.linalg_cholesky")
@@ -306,9 +275,9 @@ def _triangular(
 ) -> Operand:
     x, y = _broadcast(node, a, b)
     if not left:
-        x, y, upper = node.tensor(_flipped(x)), node.tensor(_flipped(y)), not upper
+        x, y, upper = node.tensor(flipped(x)), node.tensor(flipped(y)), not upper
     found: Operand = _substituted(node, x, y, upper=upper, unit=unit)
-    return node.reshape(found if left else _flipped(found), [*_batch_of(node, a, b), *node.shape(b)[-2:]])
+    return node.reshape(found if left else flipped(found), [*_batch_of(node, a, b), *node.shape(b)[-2:]])
 
 
 @imports("aten.linalg_solve_triangular")
@@ -342,25 +311,31 @@ def solve_by_root(node: TorchNode, b: Tensor, root: Tensor, upper: bool = False)
 @imports("aten.cholesky_inverse")
 def inverse_by_root(node: TorchNode, root: Tensor, upper: bool = False) -> Operand:
     """The inverse of a matrix, by the triangle that is a root of it."""
-    x = _batched(node, root)
-    ones = _again(node, _identity(node, x, node.shape(x)[1]), root)
+    x = batched(node, root)
+    is_singular = op.equal(_diagonal(node, x), 0.0)
+    holds = op.reshape(all_of(node, op.logical_not(is_singular)), [])
+    node.expect(holds, "cholesky_inverse: expected a matrix that is not singular")
+    ones = again(node, identity(node, x, node.shape(x)[1]), root)
     return solve_by_root(node, node.tensor(ones), root, upper)
 
 
 @imports("aten.linalg_qr")
 def orthogonal(node: TorchNode, a: Tensor, mode: str = "reduced") -> list[Operand]:
     """An orthogonal matrix and an upper triangle whose product is a matrix, by Householder's reflections."""
-    x = _batched(node, a)
+    x = batched(node, a)
     height, width = node.shape(x)[1:]
     rows, least = node.tensor(numbers_below(height)), smaller(height, width)
 
     def trip(j: Tensor, state: Sequence[Tensor]) -> tuple[list[Operand], list[Row]]:
         y, q = state
-        column = node.tensor(_at(y, j, 2))
+        whole = node.tensor(op.where(op.greater_equal(rows, j), at(y, j, 2), node.like(0, y)))
+        # Squares of small or large numbers are zero or infinite.
+        largest = node.tensor(op.max(op.abs(whole), [1], True))
+        column = node.tensor(op.divide(whole, op.where(op.equal(largest, 0.0), node.like(1, y), largest)))
         below = node.tensor(op.where(op.greater(rows, j), column, node.like(0, y)))
-        corner = node.tensor(op.expand_dims(_at(column, j, 1), 1))
-        rest = node.tensor(op.sum(op.multiply(below, below), [1], True))
-        is_done = node.tensor(op.equal(rest, 0.0))
+        corner = node.tensor(op.expand_dims(at(column, j, 1), 1))
+        rest = op.sum(op.multiply(below, below), [1], True)
+        is_done = node.tensor(op.equal(op.max(op.abs(below), [1], True), 0.0))
         length = op.sqrt(op.add(op.multiply(corner, corner), rest))
         end = op.where(op.less(corner, 0.0), length, op.negative(length))
         head = node.tensor(op.where(is_done, node.like(1, y), op.subtract(corner, end)))
@@ -369,12 +344,12 @@ def orthogonal(node: TorchNode, a: Tensor, mode: str = "reduced") -> list[Operan
         scaled = node.tensor(op.multiply(vector, share))
         across = op.sum(op.multiply(op.expand_dims(vector, 2), y), [1], False)
         down = op.sum(op.multiply(q, op.expand_dims(vector, 1)), [2], False)
-        return [op.subtract(y, _outer(scaled, across)), op.subtract(q, _outer(down, scaled))], []
+        return [op.subtract(y, outer(scaled, across)), op.subtract(q, outer(down, scaled))], []
 
-    made, turned = counted(node.builder, least, trip, [x, _identity(node, x, height)])
-    upper = _triangle(node, made, op.less_equal)
+    made, turned = over_columns(node, least, trip, [x, identity(node, x, height)])
+    upper = triangle(node, made, op.less_equal)
     q: Operand = turned
     if mode != "complete":
-        upper, q = _first(upper, least, 1), _first(q, least, 2)
-    found = _again(node, upper, a)
-    return [node.full([0], 0, node.result_type) if mode == "r" else _again(node, q, a), found]
+        upper, q = leading(upper, least, 1), leading(q, least, 2)
+    found = again(node, upper, a)
+    return [node.full([0], 0, node.result_type) if mode == "r" else again(node, q, a), found]

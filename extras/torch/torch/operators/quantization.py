@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import f32, i1, i64
+from xdsl.dialects.builtin import f32, f64, i1, i64
 
 from relex.frontend import op
+from relex.frontend.graph_expressions import Expr
 from relex.frontend.torch import Operand, Tensor, TorchNode, imports
 from relex.frontend.torch.node import Value
 
@@ -24,18 +25,22 @@ def _rounded_to(
     high: int,
     enabled: Value | None = None,
     *,
-    is_cut: bool = False,
+    by_channels: bool = False,
 ) -> list[Operand]:
-    """Return floats rounded to multiples of a scale between limits, and whether they were between them. If `is_cut`,
-    floats out of the range of integers become the smallest one first."""
-    y, unit, middle = node.widened(x), node.typed(scale, f32), node.typed(zero, f32)
-    wide = node.typed(y, f32)
-    number = node.tensor(op.add(op.round(op.multiply(wide, op.divide(1.0, unit))), middle))
-    number = node.typed(node.typed(number, i64), f32) if is_cut else number
+    """Return floats rounded to multiples of a scale between limits, and whether they were between them. Of channels,
+    floats out of the range of integers become the smallest one first, and a zero that is a float is rounded, too."""
+    y, unit = node.widened(x), node.typed(scale, f32)
+    middle = node.widened(zero)
+    steps = op.multiply(y, node.widened(op.divide(1.0, unit)))
+    is_moved = by_channels and isinstance(zero, Expr) and node.is_float(zero)
+    number = node.tensor(op.round(op.add(steps, middle)) if is_moved else op.add(op.round(steps), middle))
+    number = node.widened(node.typed(number, i64)) if by_channels else number
     inside = op.logical_and(op.greater_equal(number, float(low)), op.less_equal(number, float(high)))
     # NaN becomes the lower limit.
     cut = op.where(op.greater(number, float(low)), op.minimum(number, float(high)), float(low))
-    found = node.typed(op.multiply(op.subtract(cut, middle), unit))
+    # Products have 32 bits, but for channels, where they are rounded only at the end.
+    kind = f64 if is_moved or (by_channels and y.element_type == f64) else f32
+    found = node.typed(op.multiply(op.subtract(node.typed(cut, kind), node.typed(zero, kind)), node.typed(unit, kind)))
     if enabled is None:
         return [found, inside]
     is_on = node.typed(enabled, i1)
@@ -61,7 +66,7 @@ def as_quantized_by_channels(
     node: TorchNode, x: Tensor, scale: Tensor, zero: Tensor, axis: int, low: int, high: int
 ) -> list[Operand]:
     """Floats rounded as they would be as integers, by a scale for each channel."""
-    return _rounded_to(node, x, _along(node, scale, axis, x), _along(node, zero, axis, x), low, high, is_cut=True)
+    return _rounded_to(node, x, _along(node, scale, axis, x), _along(node, zero, axis, x), low, high, by_channels=True)
 
 
 @imports("quantized_decomposed.quantize_per_tensor")

@@ -11,6 +11,8 @@ from operator import getitem
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute
 
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
@@ -28,7 +30,7 @@ from relex.frontend.compositions.sliding_windows import (
 )
 from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.values import with_node
-from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.import_table import row
 from relex.frontend.torch.node import numbers
 
@@ -132,6 +134,8 @@ def _adaptive(
     rank = len(wanted)
     if all(count == 1 for count in wanted):
         return reduce(x, list(range(-rank, 0)), True)
+    if _has_no_windows(node, x, wanted):
+        return _no_windows(node, x, wanted, node.element_type(x))
     size = _equal_windows(node, x, wanted)
     if size is not None:
         return _over(node, rank, pool, x, _windows(size, rank, size, 0))
@@ -142,6 +146,23 @@ def _adaptive(
         ]
         y = op.concat(*parts, axis=axis)
     return y
+
+
+def _has_no_windows(node: TorchNode, x: Tensor, wanted: Sequence[Size]) -> bool:
+    """Return whether a pool is empty. Refuses data without pixels, whatever the pool, as torch does."""
+    if 0 in node.shape(x)[-len(wanted) :]:
+        refuse("data without pixels; expected sizes other than 0")
+    return 0 in wanted
+
+
+def _no_windows(node: TorchNode, x: Tensor, wanted: Sequence[Size], element_type: Attribute) -> Operand:
+    return node.full([*node.shape(x)[: -len(wanted)], *wanted], 0, element_type)
+
+
+def _first_maximum(x: Tensor, size: Size) -> Operand:
+    """Return where the maximum is along the last dimension: the first one, but of NaN the last one."""
+    last = op.max(op.where(op.isnan(x), numbers_below(size), -1), -1, False)
+    return op.where(op.less(last, 0), op.argmax(x, -1, False), last)
 
 
 def _equal_windows(node: TorchNode, x: Tensor, wanted: Sequence[Size]) -> list[int] | None:
@@ -168,6 +189,8 @@ def _bound(place: Size) -> int | str:
 def _adaptive_max(node: TorchNode, x: Tensor, wanted: Sequence[Size]) -> list[Operand]:
     if not is_used(node, 1):
         return [_adaptive(op.max, maxima, node, x, wanted)]
+    if _has_no_windows(node, x, wanted):
+        return [_no_windows(node, x, wanted, element_type) for element_type in (x.element_type, i64)]
     rank, size = len(wanted), _equal_windows(node, x, wanted)
     if size is not None:
         return _over(node, rank, maxima_and_places, x, _windows(size, rank, size, 0))
@@ -177,13 +200,14 @@ def _adaptive_max(node: TorchNode, x: Tensor, wanted: Sequence[Size]) -> list[Op
     for window in product(*_spans(node, x, wanted)):
         begins, ends = zip(*window, strict=True)
         part = node.tensor(op.strided_slice(x, axes, [*map(_bound, begins)], [*map(_bound, ends)]))
-        inside: Operand = op.argmax(node.reshape(part, [*shape[:-rank], count(node.shape(part)[-rank:])]), -1, False)
+        length = count(node.shape(part)[-rank:])
+        inside = _first_maximum(node.tensor(node.reshape(part, [*shape[:-rank], length])), length)
         place: Operand = Known(0)
         for d in reversed(range(rank)):
-            length = Known(node.shape(part)[axes[d]])
-            here = op.add(op.floor_mod(inside, length), Known(begins[d]))
+            width = Known(node.shape(part)[axes[d]])
+            here = op.add(op.floor_mod(inside, width), Known(begins[d]))
             place = op.add(place, op.multiply(here, Known(count(pixels[d + 1 :]))))
-            inside = op.floor_divide(inside, length)
+            inside = op.floor_divide(inside, width)
         places.append(place)
     found = node.tensor(stacked(places, len(shape) - rank))
     flat = node.reshape(x, [*shape[:-rank], count(pixels)])
