@@ -17,8 +17,8 @@ from relex.frontend.graph_expressions import Expr
 from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.values import Known
 from relex.frontend.torch import operators as operators
-from relex.frontend.torch.attributes import with_tensors_as_inputs
 from relex.frontend.torch.complex_numbers import Pair, known_pair
+from relex.frontend.torch.held_tensors import with_tensors_as_inputs
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.program import expect_inference, results_of
 from relex.frontend.torch.symbols import size_names, size_of

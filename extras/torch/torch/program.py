@@ -16,11 +16,11 @@ from relex.frontend.importing.graph_importer import Missing, reading
 from relex.frontend.importing.values import Computed, Known, refuse
 from relex.frontend.torch import operators as operators
 from relex.frontend.torch.complex_numbers import Pair, known_pair
+from relex.frontend.torch.decompositions import rules
 from relex.frontend.torch.guards import conditions
 from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.places import diagnostic_at
-from relex.frontend.torch.rules import rules
 from relex.frontend.torch.symbols import size_names, size_of
 from relex.frontend.torch.tensors import array_of, element_type_for
 from relex.frontend.torch.torch_importer import TorchImporter, Value

@@ -8,11 +8,11 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from relex.frontend.torch.decompositions import rules
 from relex.frontend.torch.floats import for_floats
 from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.operators.resampling import RESAMPLING
-from relex.frontend.torch.rules import rules
 from relex.frontend.torch.symbols import depends_on_data
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import f64, i1
 
 from relex.frontend import op
-from relex.frontend.compositions import activations, special_functions
+from relex.frontend.compositions import activations, gamma_functions, special_functions
 from relex.frontend.compositions.conversions import gelu
 from relex.frontend.compositions.number_functions import OF_NUMBERS, reciprocal, square
 from relex.frontend.importing.values import with_node
@@ -142,11 +142,11 @@ row("_prelu_kernel", _prelu)
 @imports("aten.lgamma")
 def log_gamma(node: TorchNode, x: Value) -> Operand:
     """The logarithm of the absolute value of the gamma function."""
-    return node.typed(special_functions.log_gamma(node.typed(x, f64)))
+    return node.typed(gamma_functions.log_gamma(node.typed(x, f64)))
 
 
 @imports("aten.digamma")
 def digamma(node: TorchNode, x: Value) -> Operand:
     """The derivative of the logarithm of the gamma function."""
     y = node.typed(x, f64)
-    return node.typed(op.where(op.equal(y, 0.0), op.divide(-1.0, y), special_functions.digamma(y)))
+    return node.typed(op.where(op.equal(y, 0.0), op.divide(-1.0, y), gamma_functions.digamma(y)))
