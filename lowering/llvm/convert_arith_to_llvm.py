@@ -181,7 +181,7 @@ def convert_rounded_division(op: Operation, conversion: Conversion, scalars: Seq
     if by is not None and by > 0 and never_negative(index_of(op.operands[0])):
         up = 0 if isinstance(op, arith.FloorDivSIOp) else by - 1
         total = add(arithmetic(llvm.AddOp, lhs, constant(conversion, up, lhs.type))).res if up else lhs
-        return [add(arithmetic(llvm.UDivOp, total, rhs)).res]
+        return [add(llvm.UDivOp(total, rhs)).res]
     correction, off_by_one_if = (-1, NE) if isinstance(op, arith.FloorDivSIOp) else (1, EQ)
     zero = constant(conversion, 0, lhs.type)
     quotient = add(arithmetic(llvm.SDivOp, lhs, rhs)).res

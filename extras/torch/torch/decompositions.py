@@ -132,7 +132,11 @@ _OF_LISTS = (
 
 def _number_or_tensor(of_tensors: Callable[..., Any], of_numbers: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of a tensor and another one, or a number."""
-    return lambda x, y: (of_tensors if isinstance(y, torch.Tensor) else of_numbers)(x, y)
+
+    def function(x: Any, y: Any) -> Any:
+        return (of_tensors if isinstance(y, torch.Tensor) else of_numbers)(x, y)
+
+    return function
 
 
 def _powers(base: Any, exponents: Sequence[Any]) -> list[Any]:
