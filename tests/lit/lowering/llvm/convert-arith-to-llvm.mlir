@@ -93,13 +93,13 @@ func.func @quotients_of_sizes(%x: memref<?xf32>, %i: index) -> (index, index, in
   %c32 = arith.constant 32 : index
   %c16 = arith.constant 16 : index
   %n = memref.dim %x, %c0 : memref<?xf32>
-  // CHECK:      [[DOWN:%.+]] = llvm.sdiv [[N:%.+]], %{{.+}} : i64
+  // CHECK:      [[DOWN:%.+]] = llvm.udiv [[N:%.+]], %{{.+}} : i64
   // CHECK-NOT:  llvm.select
   // CHECK:      [[DONE:%.+]] = llvm.mul [[DOWN]], %{{.+}} : i64
   // CHECK-NEXT: [[LEFT:%.+]] = llvm.sub [[N]], [[DONE]] : i64
   // CHECK:      [[MORE:%.+]] = llvm.mlir.constant(15) : i64
   // CHECK-NEXT: [[SUM:%.+]] = llvm.add [[LEFT]], [[MORE]] : i64
-  // CHECK-NEXT: llvm.sdiv [[SUM]], %{{.+}} : i64
+  // CHECK-NEXT: llvm.udiv [[SUM]], %{{.+}} : i64
   %0 = arith.floordivsi %n, %c32 : index
   %1 = arith.muli %0, %c32 : index
   %2 = arith.subi %n, %1 : index
