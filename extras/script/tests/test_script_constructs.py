@@ -45,7 +45,11 @@ def loop_functions() -> Iterator[tuple[str, list[str]]]:
         value = f"{name}({', '.join(['X[vi]'] * len(function.parameters))})"
         yield (
             name,
-            [loops(value, dtype, result) for dtype in ("float32", "int32", "bool") for result in (dtype, "bool")],
+            [
+                loops(value, dtype, result)
+                for dtype in ("float32", "int32", "bool")
+                for result in (dtype, "bool", "float32")
+            ],
         )
     for function in OPERATORS.values():
         result = "bool" if function.symbol in COMPARISONS else ""
