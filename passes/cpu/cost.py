@@ -221,6 +221,10 @@ VECTORS_OF_A_NARROW_TILE = 2
 LOW_ROWS = (4, 2)
 """Rows of the tiles for the remainder of a number of rows that is only known at run time."""
 
+LOW_ROWS_IN_LOOPS = (4,)
+"""The same where other loops repeat the rows, such as the places in a row of an image: there is a remainder in each of
+many iterations, which find their code and the operand of the columns in a cache."""
+
 FEW_ROWS = 8
 """Rows up to which a tile may have room for all of them several times."""
 

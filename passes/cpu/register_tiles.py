@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from relex.passes.cpu import cost
@@ -27,11 +27,12 @@ class Tile:
         loaded = self.vectors if self.rows > 1 else 1
         return self.vectors <= cost.MAX_VECTORS and self.rows * self.vectors + loaded + 1 <= registers
 
-    def heights(self, rows: int | None, step: int = 1) -> list[int]:
+    def heights(self, rows: int | None, step: int = 1, low: Sequence[int] = cost.LOW_ROWS) -> list[int]:
         """Return the heights of the tiles for a number of rows: this one, and then those for the remainder. If `rows`
-        is None, the rows are counted at run time, in multiples of `step`."""
+        is None, the rows are counted at run time, in multiples of `step`, and `low` are the heights for the
+        remainder."""
         if rows is None:
-            lower = sorted(({low // step * step for low in cost.LOW_ROWS} | {step}) - {0}, reverse=True)
+            lower = sorted(({height // step * step for height in low} | {step}) - {0}, reverse=True)
             return [self.rows, *(height for height in lower if height < self.rows)]
         return [height for height in (min(self.rows, rows), rows % self.rows if rows > self.rows else 0) if height]
 

@@ -30,10 +30,14 @@ class RowBlocks:
     stride: int = 0
     """The distance of neighbouring rows of the copy, in elements; 0 if there is none."""
 
-    def heights(self, tile: Tile, rows: int | None, step: int) -> list[int]:
-        """Return the heights of tiles for a number of rows: of those in blocks, and then of those for the remainder."""
-        if not self.tiles or rows is None:
-            return tile.heights(rows, step)
+    def heights(self, tile: Tile, axes: ReductionAxes) -> list[int]:
+        """Return the heights of tiles for the rows of a reduction: of those in blocks, and then of those for the
+        remainder."""
+        rows = axes.row_count
+        if rows is None:
+            return tile.heights(rows, axes.step, cost.LOW_ROWS_IN_LOOPS if axes.outer else cost.LOW_ROWS)
+        if not self.tiles:
+            return tile.heights(rows, axes.step)
         return [tile.rows, *tile.heights(rows % (self.tiles * tile.rows))]
 
 

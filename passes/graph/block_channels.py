@@ -41,7 +41,7 @@ class BlockChannelsPass(RelexPass):
     * of several groups, if vectors divide the channels of each;
     * with a group for each channel of data in blocks;
     * of several groups whose rows of results do not fill vectors: always;
-    * of any number of images, which may be dynamic.
+    * of images whose number, height and width may be dynamic.
 
     What else it does: two kinds of operands are brought into blocks.
 
@@ -126,10 +126,9 @@ def _block_sizes(ops: Sequence[Operation], processor: Processor) -> dict[SSAValu
 
 
 def _is_image(value: SSAValue) -> bool:
-    """Return whether a value has the dimensions of images, whose sizes are known at compile time. Their number may be
-    open."""
+    """Return whether a value has the dimensions of images, with a number of channels that is known at compile time."""
     shape = shape_of(value)
-    return len(shape) == 4 and DYNAMIC_INDEX not in shape[1:]
+    return len(shape) == 4 and shape[1] != DYNAMIC_INDEX
 
 
 def _alike(op: Operation, entry: InBlocks, processor: Processor) -> Sequence[int] | None:

@@ -21,7 +21,9 @@ from relex.passes.analysis.dependence import may_alias, statement_accesses
 from relex.passes.analysis.kept import forget, keeping
 from relex.passes.analysis.loop_tree import blocks_in, following, is_reduction, only_step
 from relex.passes.analysis.op_patterns import pattern_of_block, reuses_operands
+from relex.passes.cpu import cost
 from relex.passes.cpu.caches import bytes_nearby, bytes_used
+from relex.passes.cpu.reduction_nest import count
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.loop_edits import take_body
 from relex.passes.schedule.code_motion import move_before
@@ -40,6 +42,9 @@ class MergeLoopsPass(RelexPass):
     A product of what another nest computed, as in attention, shares loops with that nest if what passes between them in
     an iteration then stays in the second-level cache of the module's target. Nests in between that have nothing to do
     with the first one, such as those that pack panels, come before both.
+
+    Nests that store parts of the same results, such as tiles of one height and those for the rows left over, share all
+    loops but the innermost of those that are perfectly nested, if these have enough iterations for threads.
 
     ```mlir
     tir.for %i, %k in (8, 4) {
@@ -102,7 +107,10 @@ def _shared_loops(
 ) -> list[tuple[ForOp, ForOp]]:
     """Return the loops that two nests may share, in pairs, outermost first; none if they should not. `nearby` is the
     number of bytes that stay in the cache."""
-    if not isinstance(first, ForOp) or not isinstance(second, ForOp) or not sharing.depends_on(second, first):
+    if not isinstance(first, ForOp) or not isinstance(second, ForOp):
+        return []
+    is_consumer = sharing.depends_on(second, first)
+    if not is_consumer and {*buffers_written(first)}.isdisjoint(buffers_written(second)):
         return []
     if not sharing.is_understood(first) or not sharing.is_understood(second) or sharing.packs(first):
         return []
@@ -112,6 +120,9 @@ def _shared_loops(
     while isinstance(outer, ForOp) and isinstance(inner, ForOp) and sharing.may_be_one(outer, inner, function):
         shared.append((outer, inner))
         outer, inner = outer.body.block.last_op, only_step(inner)
+    if not is_consumer:
+        is_split = isinstance(inner, ForOp) and not isinstance(only_step(inner), ForOp)
+        return shared if is_split and count([o for o, _ in shared], cost.LIKELY_SIZE) >= cost.ENOUGH_PARTS else []
     if not shared or (spatial <= {outer for outer, _ in shared} and not any(map(reuses_operands, blocks_in(second)))):
         return shared
     return shared if _bytes_between(first, second, shared[-1][1]) <= nearby else []

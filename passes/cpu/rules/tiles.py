@@ -94,7 +94,7 @@ def tiles(block: BlockOp, processor: Processor) -> Plan:
     choices = suitable(ReductionAxes.all_of(block), tiled)
     axes, tile = min(choices, key=lambda choice: choice[0].cost_of_a_result(choice[1], processor))
     blocks = row_blocks(axes, tile, processor)
-    heights = blocks.heights(tile, axes.row_count, axes.step)
+    heights = blocks.heights(tile, axes)
     summary = f"{' and '.join(map(str, heights))} by {tile.vectors} vectors of {tile.lanes} elements"
     if blocks.tiles:
         summary += f", in blocks of {blocks.tiles * tile.rows} rows"

@@ -5,7 +5,7 @@ The blocks of a value `[N, C, H, W]` are a value `[N, C / b, H, W, b]`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import gcd, prod
@@ -72,7 +72,8 @@ def into_blocks(value: SSAValue, size: int) -> Sequence[Operation]:
     n, channels, *sizes = shape_of(value)
     missing = -channels % size
     ops: list[Operation] = [relex.PadOp(value, (0, 0, 0, missing, 0, 0, 0, 0))] if missing else []
-    ops.append(_reshape(ops[-1].results[0] if ops else value, (n, (channels + missing) // size, size, *sizes)))
+    shape = (n, (channels + missing) // size, size, *sizes)
+    ops.append(_reshape(ops[-1].results[0] if ops else value, shape, {0: 0, 3: 2, 4: 3}))
     return [*ops, relex.PermuteDimsOp(ops[-1].results[0], (0, 1, 3, 4, 2))]
 
 
@@ -81,16 +82,24 @@ def from_blocks(value: SSAValue, shape: Sequence[int]) -> Sequence[Operation]:
     its channels, `[N, C / b, b]`."""
     n, blocks, *sizes, size = shape_of(value)
     # With one place, the channels are in order already.
-    ops: list[Operation] = [] if prod(sizes) == 1 else [relex.PermuteDimsOp(value, (0, 1, 4, 2, 3))]
-    ops.append(_reshape(ops[-1].results[0] if ops else value, (n, blocks * size, *shape[2:])))
+    is_in_order = all(extent == 1 for extent in sizes)
+    ops: list[Operation] = [] if is_in_order else [relex.PermuteDimsOp(value, (0, 1, 4, 2, 3))]
+    ops.append(_reshape(ops[-1].results[0] if ops else value, (n, blocks * size, *shape[2:]), {0: 0, 2: 3, 3: 4}))
     if blocks * size != shape[1]:
         ops.append(relex.StridedSliceOp(ops[-1], [1], [0], [shape[1]]))
     return ops
 
 
-def _reshape(value: SSAValue, shape: Sequence[int]) -> Operation:
-    """Return the op that gives a value a shape, in which the number of images may be dynamic."""
-    return relex.ReshapeOp(value, [-1 if size == DYNAMIC_INDEX else size for size in shape])
+def _reshape(value: SSAValue, shape: Sequence[int], kept: Mapping[int, int]) -> Operation:
+    """Return the op that gives a value a shape. `kept` maps each dimension of the result that may be dynamic to the
+    one of the value that has its size."""
+    dynamic = [i for i, size in enumerate(shape) if size == DYNAMIC_INDEX]
+    sizes = [f"d{kept[i]}" for i in dynamic] if len(dynamic) > 1 else None
+    return relex.ReshapeOp(value, _as_property(shape), sizes)
+
+
+def _as_property(shape: Sequence[int]) -> list[int]:
+    return [-1 if size == DYNAMIC_INDEX else size for size in shape]
 
 
 def _convolution(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Operation]:
@@ -135,9 +144,9 @@ def _results_of_a_channel(op: relex.Conv2dOp) -> int:
 def _repeated(value: SSAValue, times: int) -> Sequence[Operation]:
     """Return the ops that repeat each channel of a value `[N, C, H, W]`."""
     n, channels, *sizes = shape_of(value)
-    apart = _reshape(value, (n, channels, 1, *sizes))
-    repeated = relex.BroadcastToOp(apart.results[0], [-1 if n == DYNAMIC_INDEX else n, channels, times, *sizes])
-    return [apart, repeated, _reshape(repeated.result, (n, channels * times, *sizes))]
+    apart = _reshape(value, (n, channels, 1, *sizes), {0: 0, 3: 2, 4: 3})
+    repeated = relex.BroadcastToOp(apart.results[0], _as_property((n, channels, times, *sizes)))
+    return [apart, repeated, _reshape(repeated.result, (n, channels * times, *sizes), {0: 0, 2: 3, 3: 4})]
 
 
 def _of_convolution(op: Operation) -> Sequence[int] | None:
@@ -161,7 +170,7 @@ def _gains_by_blocks(op: Operation, line: int) -> bool:
     assert isinstance(op, relex.Conv2dOp)
     *_, row = shape_of(op.results[0])
     is_large = prod(shape_of(op.weight)[2:]) > cost.MAX_COPIES
-    return row < line or (is_large and (row <= line or as_integers(op.strides)[-1] > 1))
+    return 0 <= row < line or (is_large and (row <= line or as_integers(op.strides)[-1] > 1))
 
 
 IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _gains_by_blocks, _of_groups, slides=True), relex.Conv2dOp)
@@ -268,7 +277,7 @@ def _mean(op: Operation, operands: Sequence[SSAValue], size: int) -> Sequence[Op
     n, channels = shape_of(op.operands[0])[:2]
     ops = [mean, *from_blocks(mean.result, (n, channels))]
     shape = shape_of(op.results[0])
-    return ops if len(shape) == 2 else [*ops, _reshape(ops[-1].results[0], shape)]
+    return ops if len(shape) == 2 else [*ops, _reshape(ops[-1].results[0], shape, {0: 0})]
 
 
 def _over_places(op: Operation) -> Sequence[int] | None:

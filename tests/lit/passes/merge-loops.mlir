@@ -393,3 +393,81 @@ tir.prim_func @always(%X: memref<4xf32>) outs(%Y: memref<4xf32>) attributes {tir
     }
   }
 }
+
+// -----
+
+// Parts of the same results share loops that have enough iterations for threads.
+
+// CHECK-LABEL: @parts
+// CHECK:      tir.for %i in (16) {
+// CHECK-NEXT:   tir.for %j in (4) {
+// CHECK-NEXT:     tir.block @Y
+// CHECK:        tir.for %k in (2) {
+// CHECK-NEXT:     tir.block @Z
+// CHECK-NOT:  tir.for %i
+tir.prim_func @parts(%X: memref<16x6xf32>) outs(%Y: memref<16x6xf32>) attributes {tir.noalias} {
+  %four = arith.constant 4 : index
+  tir.for %i, %j in (16, 4) {
+    tir.block @Y (%va: spatial<16> = %i, %vb: spatial<4> = %j) {
+      %x = memref.load %X[%va, %vb] : memref<16x6xf32>
+      memref.store %x, %Y[%va, %vb] : memref<16x6xf32>
+    }
+  }
+  tir.for %i, %k in (16, 2) {
+    tir.block @Z (%va: spatial<16> = %i, %vk: spatial<2> = %k) {
+      %vb = arith.addi %vk, %four : index
+      %x = memref.load %X[%va, %vb] : memref<16x6xf32>
+      %y = arith.addf %x, %x : f32
+      memref.store %y, %Y[%va, %vb] : memref<16x6xf32>
+    }
+  }
+}
+
+// -----
+
+// Not so where they have few, nor where the same elements are stored in other iterations.
+
+// CHECK-LABEL: @few
+// CHECK:      tir.block @Y
+// CHECK:      tir.for {{.*}} in (8, 2) {
+// CHECK-NEXT:   tir.block @Z
+tir.prim_func @few(%X: memref<8x6xf32>) outs(%Y: memref<8x6xf32>) attributes {tir.noalias} {
+  %four = arith.constant 4 : index
+  tir.for %i, %j in (8, 4) {
+    tir.block @Y (%va: spatial<8> = %i, %vb: spatial<4> = %j) {
+      %x = memref.load %X[%va, %vb] : memref<8x6xf32>
+      memref.store %x, %Y[%va, %vb] : memref<8x6xf32>
+    }
+  }
+  tir.for %i, %k in (8, 2) {
+    tir.block @Z (%va: spatial<8> = %i, %vk: spatial<2> = %k) {
+      %vb = arith.addi %vk, %four : index
+      %x = memref.load %X[%va, %vb] : memref<8x6xf32>
+      memref.store %x, %Y[%va, %vb] : memref<8x6xf32>
+    }
+  }
+}
+
+// -----
+
+// CHECK-LABEL: @overwritten
+// CHECK:      tir.for {{.*}} in (16, 2) {
+// CHECK-NEXT:   tir.block @Y
+// CHECK:      tir.for {{.*}} in (16, 2) {
+// CHECK:        tir.block @Z
+tir.prim_func @overwritten(%X: memref<16x2xf32>) outs(%Y: memref<16x2xf32>) attributes {tir.noalias} {
+  %last = arith.constant 15 : index
+  tir.for %i, %j in (16, 2) {
+    tir.block @Y (%va: spatial<16> = %i, %vb: spatial<2> = %j) {
+      %x = memref.load %X[%va, %vb] : memref<16x2xf32>
+      memref.store %x, %Y[%va, %vb] : memref<16x2xf32>
+    }
+  }
+  tir.for %i, %j in (16, 2) {
+    %back = arith.subi %last, %i : index
+    tir.block @Z (%va: spatial<16> = %back, %vb: spatial<2> = %j) {
+      %x = memref.load %X[%va, %vb] : memref<16x2xf32>
+      memref.store %x, %Y[%va, %vb] : memref<16x2xf32>
+    }
+  }
+}

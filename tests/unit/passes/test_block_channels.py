@@ -31,9 +31,11 @@ def as_list(found: Any) -> list[Any]:
     return list(cast(Sequence[Any], found)) if isinstance(found, list | tuple) else [found]
 
 
-def network(body: Callable[[Any], Any], dtype: str = "float32", images: int | str = 2) -> ModuleOp:
+def network(
+    body: Callable[[Any], Any], dtype: str = "float32", images: int | str = 2, sizes: Sequence[int | str] = (7, 6)
+) -> ModuleOp:
     builder = BlockBuilder()
-    x = Var("x", (images, 3, 7, 6), dtype)
+    x = Var("x", (images, 3, *sizes), dtype)
     with builder.function("main", [x]):
         results = [builder.emit(y) for y in as_list(body(x))]
         builder.emit_func_output(results if len(results) > 1 else results[0])
@@ -179,6 +181,40 @@ def test_results_agree_up_to_rounding(name: str, some: Callable[[Iterable[str], 
     for images in (3, 1, 0) if is_dynamic else (2,):
         x = RNG.standard_normal((images, 3, 7, 6)).astype("float32")
         for found in (interpreted(str(blocked), "graph")["main"](x), *(function(x) for function in functions)):
+            for one, other in zip(as_list(found), as_list(original(x)), strict=True):
+                assert_close(one, other, 5e-5)
+
+
+COMPILED_FOR_ANY_SIZE = (
+    "two",
+    "residual",
+    "joined",
+    "normalized",
+    "ceil",
+    "mean",
+    "filled, then read in parts",
+    "filled by channel, then read in parts",
+    "three results of each channel",
+    "some at the end",
+    "several blocks in a group",
+    "groups",
+)
+"""The networks that are compiled once for images of any size."""
+
+
+@pytest.mark.parametrize("name", COMPILED_FOR_ANY_SIZE)
+def test_images_of_any_size(name: str, some: Callable[[Iterable[str], int], list[str]]) -> None:
+    module = network(NETWORKS[name], images="n", sizes=("h", "w"))
+    set_target(module, AVX2)
+    original = interpreted(str(module), "graph")["main"]
+    functions = [build(module)["main"]] if name in some(COMPILED_FOR_ANY_SIZE, 5) else []
+    blocked = BlockChannelsPass()(module)
+    blocked.verify()
+    assert any(isinstance(o, Conv2dBlockedOp) for o in blocked.walk())
+    functions.append(interpreted(str(blocked), "graph")["main"])
+    for n, h, w in ((1, 7, 6), (2, 8, 23), (1, 12, 17), (0, 6, 6)):
+        x = RNG.standard_normal((n, 3, h, w)).astype("float32")
+        for found in (function(x) for function in functions):
             for one, other in zip(as_list(found), as_list(original(x)), strict=True):
                 assert_close(one, other, 5e-5)
 
