@@ -172,6 +172,7 @@ def test_classes_without_votes(base: list[float]) -> None:
         ({"nodes_modes": ["BRANCH_SIMILAR", "LEAF", "LEAF"]}, "expected comparisons among BRANCH_LEQ"),
         ({"nodes_featureids": [3, 0, 0]}, "expected 4 features, found 3"),
         ({"nodes_falsenodeids": [9, 0, 0]}, "expected nodes of the trees, found 9"),
+        ({"base_values": [0.5, 0.25]}, "expected a number for each of 1 targets, found 2"),
     ],
 )
 def test_wrong_trees(change: dict[str, Any], expected: str) -> None:

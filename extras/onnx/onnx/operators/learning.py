@@ -20,18 +20,22 @@ def _floats(numbers: Sequence[float] | None, shape: Sequence[int] = (-1,)) -> Kn
 
 
 def transformed(node: OnnxNode, scores: Operand, function: str | None = None) -> Operand:
-    """Apply the function that turns scores into probabilities, by default that in an attribute."""
-    match function or node.text("post_transform", "NONE"):
+    """Apply the function that turns scores into probabilities, by default that in an attribute. As in ONNX Runtime, a
+    single score stays as it is."""
+    name = function or node.text("post_transform", "NONE")
+    match name:
         case "NONE":
+            return scores
+        case "LOGISTIC" | "SOFTMAX" | "SOFTMAX_ZERO" if node.shape(scores)[-1] == 1:
             return scores
         case "LOGISTIC":
             return op.sigmoid(scores)
         case "SOFTMAX":
             return op.softmax(scores, -1)
-        case "SOFTMAX_ZERO" if node.shape(scores)[-1] != 1:
+        case "SOFTMAX_ZERO":
             return _shares_of_others(scores)
-        case other:
-            refuse(f"the function {other}", "post_transform")
+        case _:
+            refuse(f"the function {name}", "post_transform")
 
 
 def _shares_of_others(scores: Operand) -> Operand:
@@ -79,11 +83,11 @@ def linear_classifier(node: OnnxNode, x: Tensor) -> list[Operand]:
     name = node.text("post_transform", "NONE")
     is_above = op.greater(op.squeeze(scores, 1), 0.0) if rows == 1 else None
     if is_above is not None and not node.has("classlabels_ints") and not node.has("classlabels_strings"):
-        return [op.astype(is_above, i64), scores]
-    labels = classes(node, "classlabels_ints")
-    if len(labels) < rows:
-        refuse(f"expected {rows} classes or more, found {len(labels)}", "classlabels_ints")
-    if is_above is None or len(labels) != 2:
+        return [op.astype(is_above, i64), transformed(node, scores)]
+    labels, least = classes(node, "classlabels_ints"), max(rows, 2)
+    if len(labels) < least or (rows == 1 and len(labels) > 2):
+        refuse(f"expected {least} classes{' or more' * (rows > 1)}, found {len(labels)}", "classlabels_ints")
+    if is_above is None:
         return classified(node, scores, labels)
     first, second = (Known(np.array(label, np.int64)) for label in labels)
     return [op.where(is_above, second, first), both_scores(scores, name, has_sign=name == "LOGISTIC")]

@@ -53,7 +53,7 @@ def support_vector_regressor(node: OnnxNode, x: Tensor) -> Operand:
     score = op.add(op.dense(likeness, coefficients), np.float32((node.numbers("rho") or [0.0])[0]).item())
     if node.flag("one_class"):
         return op.where(op.greater(score, 0.0), *(Known(np.array(n, np.float32)) for n in (1, -1)))
-    return transformed(node, score)
+    return score
 
 
 # Classes: one is told from another one by a number for each pair of them.

@@ -186,10 +186,11 @@ def zip_map(node: OnnxNode, x: Tensor) -> Operand:
 @imports("TreeEnsembleRegressor", domain=ML)
 def regressor(node: OnnxNode, x: Tensor) -> Operand:
     """The votes of trees for each target."""
-    aggregation = node.text("aggregate_function", "SUM")
-    forest = _read(node, "target", node.integer("n_targets", 1), aggregation)
+    aggregation, targets = node.text("aggregate_function", "SUM"), node.integer("n_targets", 1)
+    forest, base = _read(node, "target", targets, aggregation), _numbers(node, "base_values")
+    if len(base) not in (0, targets):
+        refuse(f"expected a number for each of {targets} targets, found {len(base)}", "base_values")
     scores = _scores(node, x, forest, aggregation)
-    base = _numbers(node, "base_values")
     return transformed(node, op.add(scores, node.like(base, scores)) if len(base) else scores)
 
 
@@ -198,6 +199,8 @@ def classifier(node: OnnxNode, x: Tensor) -> list[Operand]:
     """The class with the most votes, and the votes for all classes."""
     labels = classes(node, "classlabels_int64s")
     chosen, base = sorted(set(node.integers("class_ids") or [])), _numbers(node, "base_values")
+    if len(labels) < 2:
+        refuse(f"expected 2 classes or more, found {len(labels)}", "classlabels_int64s")
     if len(base) not in ((0, 1, 2) if len(labels) == 2 else (0, len(labels))):
         refuse(f"expected a number for each of {len(labels)} classes, found {len(base)}", "base_values")
     forest = _read(node, "class", len(labels), "SUM")
