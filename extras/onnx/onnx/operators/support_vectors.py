@@ -46,7 +46,7 @@ def _likeness(node: OnnxNode, x: Operand, vectors: Known) -> Operand:
 @imports("SVMRegressor", domain=ML)
 def support_vector_regressor(node: OnnxNode, x: Tensor) -> Operand:
     """A sum of kernels, or a linear function; its sign, if rows of a single class are told from others."""
-    wide = op.astype(x, f32)
+    wide = op.astype(in_rows(node, x), f32)
     count = node.integer("n_supports")
     coefficients = _stored(node, "coefficients", 1)
     likeness = _likeness(node, wide, _stored(node, "support_vectors", count)) if count else wide
