@@ -40,7 +40,7 @@ from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, o
 from relex.lowering.support.parallel_loops import all_loops_around, joined_with, runs_in_parallel
 from relex.lowering.support.prefetches import LOCALITY, prefetched
 from relex.lowering.support.result_buffers import ALIGNMENT
-from relex.lowering.support.tile_emission import TilesOf, emit_tiles
+from relex.lowering.support.tile_emission import emit_tiles, shapes_at, tiled_nests
 from relex.lowering.support.unrolling import loop_attributes
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
@@ -115,7 +115,8 @@ class _Lowering:
         self._nests = {block: nest for block in blocks if (nest := init_nest(block)) is not None}
         self._empty = {block: loop for block in blocks if block not in self._nests and (loop := empty_loop(block))}
         self._hoisted = hoisted_conditions(blocks)
-        self._tiles = TilesOf(prim_func)
+        self._tiled = tiled_nests(prim_func)
+        self._shapes_of_tiles = shapes_at(prim_func, self._tiled)
         self._entry: Block = Block(arg_types=[arg.type for arg in prim_func.args])
 
     def run(self) -> func.FuncOp:
@@ -171,11 +172,15 @@ class _Lowering:
                 self._emit_other(op, builder)
 
     def _emit_loop(self, loop: tir.ForOp, builder: Builder) -> None:
-        with self._tiles.configured(loop, lambda op: _insert(builder, op, loop)):
-            if (nest := self._tiles.nest_of(loop)) is not None:
-                emit_tiles(nest, builder, self._open_loop, lambda place: self._index_emitter(loop, place), self._value)
-            else:
-                self._emit_plain_loop(loop, builder)
+        shapes = self._shapes_of_tiles.get(loop)
+        if shapes is not None:
+            _insert(builder, tir.ConfigureTilesOp(shapes), loop)
+        if (nest := self._tiled.get(loop)) is not None:
+            emit_tiles(nest, builder, self._open_loop, lambda place: self._index_emitter(loop, place), self._value)
+        else:
+            self._emit_plain_loop(loop, builder)
+        if shapes is not None:
+            _insert(builder, tir.ReleaseTilesOp(), loop)
 
     def _emit_plain_loop(self, loop: tir.ForOp, builder: Builder) -> None:
         for nest in self._nests.values():

@@ -81,3 +81,8 @@ def reachable(start: ThingT, following: Callable[[ThingT], Iterable[ThingT]]) ->
         seen.add(current)
         yield current
         pending.extend(reversed([*following(current)]))
+
+
+def owners_of_operands(owner: Operation | Block) -> list[Operation | Block]:
+    """Return the ops that compute the operands of an op, and the blocks that they are arguments of."""
+    return [operand.owner for operand in owner.operands] if isinstance(owner, Operation) else []

@@ -50,8 +50,8 @@ def add_counterparts(table: ConversionTable, counterparts: Counterparts) -> None
             require_native_floats(op, conversion)
         kind = convert_type(op, op.results[0].type)
         operands = conversion.values(op.operands)
-        if type(old) is IndexType and (number := _same_number(counterpart, *operands)) is not None:
-            conversion.replace(number)
+        if type(old) is IndexType and _is_first_operand(op, operands):
+            conversion.replace(operands[0])
             return
         if isinstance(counterpart, str):
             conversion.replace(add_intrinsic(conversion, counterpart, operands, llvm_flags(op)))
@@ -64,14 +64,12 @@ def add_counterparts(table: ConversionTable, counterparts: Counterparts) -> None
     table.rule(*counterparts)(convert_to_counterpart)
 
 
-def _same_number(counterpart: type[Operation] | str, *operands: SSAValue) -> SSAValue | None:
-    """Return the first operand if the second one, as a neutral element, leaves it as it is; else None."""
-    if counterpart not in _NEUTRAL or known_integer(operands[1]) != _NEUTRAL[counterpart]:
-        return None
-    return operands[0]
-
-
-_NEUTRAL: Mapping[type[Operation] | str, int] = {llvm.AddOp: 0, llvm.MulOp: 1, llvm.SubOp: 0}
+def _is_first_operand(op: Operation, operands: Sequence[SSAValue]) -> bool:
+    """Return whether the second operand, a neutral element, leaves the first one as it is."""
+    if not isinstance(op, arith.SignlessIntegerBinaryOperation):
+        return False
+    number = known_integer(operands[1])
+    return number is not None and op.is_right_unit(IntegerAttr.from_index_int_value(number))
 
 
 def _overflow_flags(op: Operation) -> Attribute:

@@ -2,53 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.tir import (
-    ConfigureTilesOp,
     ForOp,
     LoadTileOp,
     MultiplyTilesOp,
     PrimFuncOp,
-    ReleaseTilesOp,
     StoreTileOp,
 )
-from relex.dialects.walks import walk_of
+from relex.dialects.walks import holds, walk_of
 from relex.lowering.support.guards import IndexEmitter
 from relex.lowering.support.parallel_loops import runs_in_parallel
 from relex.passes.analysis.loop_tree import loops_in
-from relex.passes.analysis.tile_nests import TileCopy, TileNest, tensorized
+from relex.passes.analysis.tile_nests import Shapes, TileCopy, TileNest, tensorized
 
 
-class TilesOf:
-    """The nests of a function that are computed in tiles."""
+def tiled_nests(function: PrimFuncOp) -> dict[ForOp, TileNest]:
+    """Return the nests of a function that are computed in tiles, by their first loops."""
+    return {loop: nest for loop in walk_of(function, ForOp) if (nest := tensorized(loop)) is not None}
 
-    def __init__(self, function: PrimFuncOp):
-        loops = walk_of(function, ForOp)
-        self._nests = {loop: nest for loop in loops if (nest := tensorized(loop)) is not None}
-        self._are_configured = False
 
-    def nest_of(self, loop: ForOp) -> TileNest | None:
-        """Return the nest that begins with a loop, if there is one."""
-        return self._nests.get(loop)
-
-    @contextmanager
-    def configured(self, loop: ForOp, insert: Callable[[Operation], object]) -> Generator[None]:
-        """Set the shapes of tiles before a loop, and release them after it, if all nests in it have the same ones, and
-        it is the outermost such loop. Each thread has tiles: they are set inside of parallel loops."""
-        shapes = {nest.shapes for first, nest in self._nests.items() if loop.is_ancestor(first)}
-        if self._are_configured or len(shapes) != 1 or any(map(runs_in_parallel, loops_in(loop))):
-            yield
-            return
-        self._are_configured = True
-        insert(ConfigureTilesOp([*shapes.pop()]))
-        yield
-        insert(ReleaseTilesOp())
-        self._are_configured = False
+def shapes_at(function: PrimFuncOp, nests: Mapping[ForOp, TileNest]) -> dict[ForOp, Shapes]:
+    """Return the shapes of tiles that are set before a loop, and released after it, if all nests in it have the same
+    shapes, and it is the outermost such loop. Each thread has tiles: they are set inside of parallel loops."""
+    found: dict[ForOp, Shapes] = {}
+    for loop in walk_of(function, ForOp) if nests else ():
+        shapes = {nest.shapes for first, nest in nests.items() if holds(loop, first)}
+        if len(shapes) != 1 or any(map(runs_in_parallel, loops_in(loop))):
+            continue
+        if not any(holds(outer, loop) for outer in found):
+            found[loop] = shapes.pop()
+    return found
 
 
 def emit_tiles(

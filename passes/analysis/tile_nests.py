@@ -16,6 +16,7 @@ from relex.dialects.function_arguments import TENSORIZED_ATTR
 from relex.dialects.index.atoms import Atom
 from relex.dialects.index.expr import Index, IndexExpr, depends_on, terms_of
 from relex.dialects.index.values import replace_atoms
+from relex.dialects.target.processors import Processor
 from relex.dialects.tir import TILE_PRODUCTS, BlockOp, ForOp, TileProduct
 from relex.dialects.tir.accesses import Access, Element
 from relex.dialects.tir.tiles import MOST_BYTES, MOST_ROWS
@@ -42,6 +43,9 @@ ABREAST = 2
 
 LEFT, RIGHT = ABREAST**2, ABREAST**2 + ABREAST
 """The numbers of the first tiles of both operands; sums come first."""
+
+Shapes = tuple[tuple[int, int], ...]
+"""The rows of each tile, and the bytes of its rows."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +84,15 @@ class TileNest:
     def of(cls, loop: ForOp, by: str) -> TileNest:
         """Return the nest that begins with a loop, for an instruction; fail with the reason if it is none."""
         product = TILE_PRODUCTS.get(by) or fail(loop, f"expected one of {', '.join(TILE_PRODUCTS)}, found '{by}'")
-        block, *others = blocks_in(loop)
+        blocks = [*blocks_in(loop)]
+        if len(blocks) != 1 or blocks[0].init is not None or guard_of(blocks[0]) is not None:
+            fail(loop, f"expected {label_of(loop)} to be around one block without an init and without a condition")
+        (block,) = blocks
         loops = loops_of(block)
         nest = loops[loops.index(loop) :]
         for inner in nest:
             check_serial(inner)
         check_nested(nest)
-        if others or block.init is not None or guard_of(block) is not None:
-            fail(loop, f"expected {label_of(loop)} to be around one block without an init and without a condition")
         if len(nest) < 3:
             fail(loop, f"expected loops over words, rows and columns from {label_of(loop)} on")
         *terms, words, rows, columns = nest
@@ -135,8 +140,8 @@ class TileNest:
             row, column = divmod(copy.tile, ABREAST)
             yield copy.tile, LEFT + row, RIGHT + column
 
-    @property
-    def shapes(self) -> tuple[tuple[int, int], ...]:
+    @cached_property
+    def shapes(self) -> Shapes:
         """The rows of each tile, and the bytes of its rows; small ones for tiles that are not used."""
         found = {copy.tile: (copy.rows, WORD_BYTES * copy.words) for copy in (*self.totals, *self.operands)}
         return tuple(found.get(tile, (1, WORD_BYTES)) for tile in range(RIGHT + ABREAST))
@@ -165,6 +170,15 @@ class TileNest:
         if len(places) != 1 or depends_on(access.element[places[0]] - IndexExpr.of(variable) * factor, variable):
             fail(self.block, f"expected {label_of(loop)} to index {name_of(access.buffer)} in one dimension")
         return places[0], factor
+
+
+def instruction_for(kind: type[Operation], processor: Processor) -> str | None:
+    """Return the instruction of a processor for products of words by an op, if it has one."""
+    for name, product in TILE_PRODUCTS.items():
+        is_there = product.architecture == processor.architecture and product.feature in processor.tile_features
+        if is_there and product.repeats is kind:
+            return name
+    return None
 
 
 def _sum_of_products(block: BlockOp, by: str, product: TileProduct) -> tuple[Access, Sequence[Access]]:

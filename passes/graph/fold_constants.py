@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import CastOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -18,7 +18,7 @@ from relex.dialects import relex
 from relex.dialects.dtypes import has_dtype, size_in_bytes
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.relex.types import is_bytes, rank_of
-from relex.dialects.walks import walk
+from relex.dialects.walks import owners_of_operands, reachable, walk
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.pack_bytes import multiplies_bytes
@@ -45,8 +45,10 @@ class FoldConstantsPass(RelexPass):
       multiplications.
 
     The first two are not for weights that a program computes, such as the filters of a resampler: what a product or a
-    convolution takes, of up to 4 MiB, if the constants that it comes from have less than a 64th of its bytes. Where the
-    target multiplies bytes, those that `delay-scales` takes from a product stay bytes.
+    convolution takes, if the constants that it comes from have less than a 64th of its bytes. Such weights are computed
+    as a whole or not at all, in steps that have results of up to 4 MiB each.
+
+    Where the target multiplies bytes, those that `delay-scales` takes from a product stay bytes.
 
     ```mlir
     func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
@@ -89,8 +91,8 @@ class _Folding:
         self._limits = limits
         self._room = max((limits.growth - 1) * before, cost.FOLDED_BYTES_ALLOWED)
         self._work = limits.work
-        self._weights = _computed_weights(module)
         self._multiplies_bytes = not limits.strict and multiplies_bytes(module)
+        self._weights = self._computed_weights(module)
 
     def fold(self, op: relex.Operator) -> None:
         """Replace an operator by a constant if possible."""
@@ -123,50 +125,43 @@ class _Folding:
 
     def _is_candidate(self, op: relex.Operator) -> bool:
         """Return whether the operands of an operator are constants and its result is not too large."""
-        if not all(isinstance(value.owner, relex.ConstantOp) for value in op.operands):
+        if not all(isinstance(value.owner, relex.ConstantOp) for value in op.operands) or not self._may_fold(op):
             return False
+        return op.COUNTS or sum(map(_bytes, op.results)) <= self._most(op)
+
+    def _may_fold(self, op: relex.Operator) -> bool:
+        """Return whether an operator may be folded if its operands are constants, as far as sizes allow it."""
         known = op.operands if op.COUNTS else (*op.operands, *op.results)
         if not is_side_effect_free(op) or not all(map(_fits_array, known)):
             return False
         if self._limits.strict and op.EXACTNESS is relex.Exactness.ROUNDED:
             return False
-        if self._multiplies_bytes and isinstance(op, relex.AstypeOp) and _is_factor_of_bytes(op):
+        return not (self._multiplies_bytes and isinstance(op, relex.AstypeOp) and _is_factor_of_bytes(op))
+
+    def _computed_weights(self, module: ModuleOp) -> set[Operation | Block]:
+        """Return the operators that compute from small constants what products take, with these constants, where all
+        of them may be folded. What is unpacked from bytes or fewer bits has larger ones."""
+        known, found, room = set[Operation](), set[Operation | Block](), cost.COMPUTED_WEIGHTS_ALLOWED
+        for op in walk(module):
+            if isinstance(op, relex.ConstantOp) or self._is_step_to_weights(op, known):
+                known.add(op)
+                continue
+            for value in op.operands if isinstance(op, _PRODUCTS) else ():
+                if value.owner in found or value.owner not in known:
+                    continue
+                parts = {*reachable(value.owner, owners_of_operands)}
+                constants = sum(_bytes(part.result) for part in parts if isinstance(part, relex.ConstantOp))
+                if constants * cost.COMPUTED_WEIGHTS_FACTOR < _bytes(value) <= room:
+                    room -= _bytes(value)
+                    found |= parts
+        return found
+
+    def _is_step_to_weights(self, op: Operation, known: set[Operation]) -> bool:
+        if not isinstance(op, relex.Operator) or not all(value.owner in known for value in op.operands):
             return False
-        return op.COUNTS or sum(map(_bytes, op.results)) <= self._most(op)
-
-
-def _computed_weights(module: ModuleOp) -> set[Operation]:
-    """Return the operators that compute from small constants what products take, as far as all of it may become
-    constants. What is unpacked from bytes or fewer bits has larger ones."""
-    known, found, room = set[Operation](), set[Operation](), cost.COMPUTED_WEIGHTS_ALLOWED
-    for op in walk(module):
-        if not isinstance(op, relex.ConstantOp | relex.Operator):
-            continue
-        if all(value.owner in known for value in op.operands):
-            known.add(op)
-            continue
-        for value in op.operands if isinstance(op, _PRODUCTS) else ():
-            if value.owner in found or value.owner not in known:
-                continue
-            parts = _parts_of(value)
-            if not all(_fits_array(result) for part in parts for result in part.results):
-                continue
-            constants = sum(_bytes(part.results[0]) for part in parts if isinstance(part, relex.ConstantOp))
-            if constants * cost.COMPUTED_WEIGHTS_FACTOR < _bytes(value) <= room:
-                room -= _bytes(value)
-                found |= parts
-    return found
-
-
-def _parts_of(value: SSAValue) -> set[Operation]:
-    """Return the operators that a value is computed from, and constants; there is nothing else."""
-    found, reached = set[Operation](), [value.owner]
-    while reached:
-        owner = reached.pop()
-        if isinstance(owner, Operation) and owner not in found:
-            found.add(owner)
-            reached += [operand.owner for operand in owner.operands]
-    return found
+        # The number of elements that are found in data may be static in the type of the result.
+        is_known = self._may_fold(op) and all(map(_fits_array, op.results))
+        return is_known and all(_bytes(result) <= cost.COMPUTED_WEIGHTS_BYTES for result in op.results)
 
 
 def _is_factor_of_bytes(op: relex.AstypeOp) -> bool:

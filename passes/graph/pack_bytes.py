@@ -19,7 +19,9 @@ from relex.dialects.relex.types import rank_of, shape_of
 from relex.dialects.target.features import provides
 from relex.dialects.target.processors import processor_of
 from relex.dialects.target.target_attribute import get_target, processor_in
+from relex.dialects.tir import Dot2Op, Dot4Op
 from relex.dialects.walks import walk
+from relex.passes.analysis.tile_nests import instruction_for
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.layout.byte_factors import (
@@ -30,7 +32,7 @@ from relex.passes.graph.layout.byte_factors import (
     signed,
 )
 from relex.passes.graph.layout.bytes_in_blocks import pack_blocks
-from relex.passes.graph.layout.pairs import fill_tiles, pack_pairs
+from relex.passes.graph.layout.pairs import fill_tiles, fits_tiles, pack_pairs
 
 _PACKED: dict[type[Operation], type[relex.PackedConvolution]] = {
     relex.Conv1dOp: relex.Conv1dPackedOp,
@@ -85,9 +87,9 @@ class PackBytesPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         processor = processor_in(op)
-        features = processor.tile_features if processor is not None else ()
-        plans: list[Plan] = [partial(_plan, in_tiles="amx-int8" in features)] if multiplies_bytes(op) else []
-        if "amx-bf16" in features and not self.strict:
+        in_tiles = {kind for kind in (Dot2Op, Dot4Op) if processor is not None and instruction_for(kind, processor)}
+        plans: list[Plan] = [partial(_plan, in_tiles=Dot4Op in in_tiles)] if multiplies_bytes(op) else []
+        if Dot2Op in in_tiles and not self.strict:
             plans.append(pack_pairs)
         for found in list(walk(op)) if plans else ():
             if (step := next(filter(None, (plan(found) for plan in plans)), None)) is not None:
@@ -141,7 +143,9 @@ def _pack_matmul(op: relex.MatmulOp | relex.DenseOp, in_tiles: bool) -> Callable
     if DYNAMIC_INDEX in (shape_of(lhs)[-1], shape_of(rhs)[-1 if is_dense else -2]) or not _is_worth_it(op):
         return None
     a, b = Factor.of(lhs, [-1]), Factor.of(rhs, [-1, -2] if is_dense else [-2])
-    return None if a is None or b is None else partial(_replace_matmul, op, a, b, in_tiles)
+    if a is None or b is None:
+        return None
+    return partial(_replace_matmul, op, a, b, in_tiles and fits_tiles(op, BYTES))
 
 
 def _replace_matmul(op: relex.MatmulOp | relex.DenseOp, a: Factor, b: Factor, in_tiles: bool) -> None:

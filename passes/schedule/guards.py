@@ -17,7 +17,7 @@ from relex.dialects.schedule.block_primitives import UnguardOp, ZeroFillOp
 from relex.dialects.tir import AllocBufferOp, BlockOp, IterKind, IterVar
 from relex.dialects.tir.accesses import Access, Element, variables_in
 from relex.dialects.upstream.attributes import number_attr
-from relex.dialects.walks import ancestors, reachable, walk_of
+from relex.dialects.walks import ancestors, owners_of_operands, reachable, walk_of
 from relex.passes.analysis.buffers import accesses_in
 from relex.passes.analysis.dependence import block_accesses, equal_atoms
 from relex.passes.analysis.loop_tree import (
@@ -124,7 +124,7 @@ def _choose(store: memref.StoreOp, condition: SSAValue) -> None:
     """Compute what is stored, with all loads, if a condition holds; else store zero."""
     body, kind = store.parent_block(), store.value.type
     assert body is not None
-    outside = {op for value in (condition, *store.indices) for op in reachable(value.owner, _operands_of)}
+    outside = {op for value in (condition, *store.indices) for op in reachable(value.owner, owners_of_operands)}
     then, otherwise = Block(), Block()
     for op in [op for op in body.ops if op is not store and op not in outside]:
         op.detach()
@@ -136,11 +136,6 @@ def _choose(store: memref.StoreOp, condition: SSAValue) -> None:
     chosen.location = zero.location = store.location
     body.insert_op_before(chosen, store)
     store.operands[0] = chosen.results[0]
-
-
-def _operands_of(op: Operation | Block) -> Sequence[Operation | Block]:
-    """Return the ops that compute the operands of an op."""
-    return [operand.owner for operand in op.operands] if isinstance(op, Operation) else []
 
 
 def _check_guard(block: BlockOp) -> scf.IfOp:

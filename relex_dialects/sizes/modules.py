@@ -99,9 +99,7 @@ class ModuleSizes:
     """
 
     def __init__(self) -> None:
-        self._found: dict[Operation, tuple[FunctionSizes, dict[SSAValue, Sizes], LateSizes] | None] = {
-            function: (sizes, {}, LateSizes()) for function, sizes in (_analysed.get() or {}).items()
-        }
+        self._found: dict[Operation, tuple[FunctionSizes, dict[SSAValue, Sizes], LateSizes] | None] = {}
 
     @classmethod
     def of_all(cls, module: ModuleOp) -> ModuleSizes:
@@ -114,7 +112,8 @@ class ModuleSizes:
 
     def of(self, function: Operation) -> FunctionSizes:
         """Return the sizes of the arguments and results of a `func.func` or `tir.prim_func`."""
-        return self._analyse(function)[0]
+        kept = (_analysed.get() or {}).get(function)
+        return kept if kept is not None else self._analyse(function)[0]
 
     def inside(self, function: Operation) -> dict[SSAValue, Sizes]:
         """Return the sizes of the values in a function, as far as they are known. An index has one size, its value."""

@@ -203,9 +203,15 @@ def processor_of(target: Target) -> Processor | None:
 
     kinds = [kind for kind in processors_for(target.triple) if kind.vector_bits]
     found = next((kind for kind in kinds if not kind.feature or has_feature(target, kind.feature)), None)
-    if found is None or not found.tile_features:
-        return found
-    return replace(found, tile_features=tuple(name for name in found.tile_features if has_feature(target, name)))
+    return None if found is None else _with_tiles_of(target, found)
+
+
+@cache
+def _with_tiles_of(target: Target, kind: Processor) -> Processor:
+    """Return a processor with the features for tiles that a target has."""
+    from relex.dialects.target.features import has_feature
+
+    return replace(kind, tile_features=tuple(name for name in kind.tile_features if has_feature(target, name)))
 
 
 def baseline_of(triple: str) -> Processor:

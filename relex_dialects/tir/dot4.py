@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from xdsl.dialects.builtin import VectorType, f32, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     EqAttrConstraint,
     IRDLOperation,
@@ -19,6 +17,8 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.upstream.hints import isa
+
+_WORDS = VarConstraint("WORDS", EqAttrConstraint(i32) | VectorType.constr(i32))
 
 
 @irdl_op_definition
@@ -35,11 +35,9 @@ class Dot4Op(IRDLOperation):
 
     name = "tir.dot4"
 
-    WORDS: ClassVar = VarConstraint("WORDS", EqAttrConstraint(i32) | VectorType.constr(i32))
-
-    lhs = operand_def(WORDS)
-    rhs = operand_def(WORDS)
-    result = result_def(WORDS)
+    lhs = operand_def(_WORDS)
+    rhs = operand_def(_WORDS)
+    result = result_def(_WORDS)
 
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
     traits = traits_def(Pure())
@@ -63,22 +61,22 @@ class Dot2Op(IRDLOperation):
 
     name = "tir.dot2"
 
-    WORDS: ClassVar = VarConstraint("WORDS", EqAttrConstraint(i32) | VectorType.constr(i32))
-
-    lhs = operand_def(WORDS)
-    rhs = operand_def(WORDS)
+    lhs = operand_def(_WORDS)
+    rhs = operand_def(_WORDS)
     result = result_def(EqAttrConstraint(f32) | VectorType.constr(f32))
 
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
     traits = traits_def(Pure())
 
     def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
-        kind = SSAValue.get(lhs).type
-        result = VectorType(f32, kind.shape, kind.scalable_dims) if isa(kind, VectorType) else f32
-        super().__init__(operands=[lhs, rhs], result_types=[result])
+        super().__init__(operands=[lhs, rhs], result_types=[_sums_of(SSAValue.get(lhs).type)])
 
     def verify_(self) -> None:
-        kind, result = self.lhs.type, self.result.type
-        expected = VectorType(f32, kind.shape, kind.scalable_dims) if isa(kind, VectorType) else f32
-        if result != expected:
-            raise VerifyException(f"expected a result of {expected}, found {result}")
+        expected = _sums_of(self.lhs.type)
+        if self.result.type != expected:
+            raise VerifyException(f"expected a result of {expected}, found {self.result.type}")
+
+
+def _sums_of(words: Attribute) -> Attribute:
+    """Return the type of the sums of products of words."""
+    return VectorType(f32, words.shape, words.scalable_dims) if isa(words, VectorType) else f32

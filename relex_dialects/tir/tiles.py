@@ -57,14 +57,14 @@ for _name, _repeats in {"tdpbssd": None, "tdpbsud": None, "tdpbusd": Dot4Op, "td
 TILE_PRODUCTS.add(TileProduct("llvm.x86.tdpbf16ps", "x86_64", "amx-bf16", f32, Dot2Op), "tdpbf16ps")
 
 
-class StateOp(IRDLOperation):
+class _StateOp(IRDLOperation):
     """An op that reads or writes tiles, which later ones use: they keep their order."""
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
 @irdl_op_definition
-class ConfigureTilesOp(StateOp):
+class ConfigureTilesOp(_StateOp):
     """
     Sets the shapes of the tiles, each a number of rows and a number of bytes of a row, and fills them with zeros. The
     shapes are in a row; tiles without a shape are not used.
@@ -101,7 +101,7 @@ class ConfigureTilesOp(StateOp):
 
 
 @irdl_op_definition
-class ReleaseTilesOp(StateOp):
+class ReleaseTilesOp(_StateOp):
     """
     Ends the use of tiles until they are configured again: the processor no longer keeps their contents.
 
@@ -115,7 +115,7 @@ class ReleaseTilesOp(StateOp):
     assembly_format = "attr-dict"
 
 
-class TileOp(StateOp):
+class _TileOp(_StateOp):
     """An op on a tile, given by its number."""
 
     tile = prop_def(IntegerAttr.constr(i64))
@@ -124,7 +124,7 @@ class TileOp(StateOp):
         _verify_number(self.tile)
 
 
-class MoveTileOp(TileOp):
+class MoveTileOp(_TileOp):
     """An op that copies a tile from or to a buffer. The bytes of a row are contiguous, from the element at the indices
     on; the rows are `step` places of a dimension apart."""
 
@@ -185,7 +185,7 @@ class StoreTileOp(MoveTileOp):
 
 
 @irdl_op_definition
-class MultiplyTilesOp(TileOp):
+class MultiplyTilesOp(_TileOp):
     """
     Adds the product of two tiles to a third one, by an instruction of `TILE_PRODUCTS`: the words in rows of the first
     one with the words in columns of the second one.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from xdsl.builder import Builder
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr, i32, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, StringAttr, SymbolRefAttr, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.symbols import symbol_of
 from relex.dialects.target.machine import HAS_MEMORY, NEW_RESULT, PACKED_PREFIX
 from relex.lowering.llvm.c_interface import C_PREFIX, call
-from relex.lowering.llvm.types import PTR
+from relex.lowering.llvm.types import EQ, NE, PTR
 
 
 def ask_caller(module: ModuleOp) -> None:
@@ -88,16 +88,12 @@ def ask_allocator(module: ModuleOp) -> None:
     space = builder.insert(call(SymbolRefAttr("malloc"), [size], PTR)).results[0]
     builder.insert(call(SymbolRefAttr("free"), [space], llvm.LLVMVoidType()))
     null = builder.insert(llvm.ZeroOp(result_types=[PTR])).res
-    given = builder.insert(llvm.ICmpOp(space, null, IntegerAttr(_NOT_EQUAL, i64))).res
+    given = builder.insert(llvm.ICmpOp(space, null, NE)).res
     if kind != block.args[0].type:
         same = builder.insert(llvm.ZExtOp(size, block.args[0].type)).res
-        fits = builder.insert(llvm.ICmpOp(same, block.args[0], IntegerAttr(_EQUAL, i64))).res
+        fits = builder.insert(llvm.ICmpOp(same, block.args[0], EQ)).res
         given = builder.insert(llvm.AndOp(given, fits)).res
     builder.insert(llvm.ReturnOp(given))
-
-
-_EQUAL, _NOT_EQUAL = 0, 1
-"""Predicates of `llvm.icmp`."""
 
 
 def _calls(op: Operation, name: str) -> bool:

@@ -10,8 +10,9 @@ import pytest
 from models import FLOAT, INT64, value
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from onnx_runtime import expect_as_onnx_runtime
 
-from relex.dialects.errors import CompileError
+from relex.dialects.errors import CompileError, ExecutionError
 from relex.frontend.onnx import from_onnx
 from relex.reference import interpret
 
@@ -85,6 +86,47 @@ def test_operators(
     np.testing.assert_array_equal(found, wanted)
 
 
+INF, NAN = float("inf"), float("nan")
+ROWS = np.array([[1, 2, 3], [-3, -1, -2], [NAN, -5, 1], [0, NAN, 0], [INF, 2, -INF], [0, 0, 0]], np.float32)
+LINE = np.array([1.0, -2.0, 0.5], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("operator", "x", "given", "version"),
+    [
+        *(("Normalizer", ROWS, {"norm": norm}, 1) for norm in ("MAX", "L1", "L2")),
+        *(
+            ("LabelEncoder", ROWS, {"keys_floats": [1.0, NAN, 0.0], "values_floats": [0.5, 2.0, 4.0]}, version)
+            for version in (2, 4)
+        ),
+        ("OneHotEncoder", ROWS[[0]], {"cats_int64s": [1, 3, 2], "zeros": 0}, 1),
+        ("LinearRegressor", LINE, {"coefficients": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "targets": 2}, 1),
+        ("SVMRegressor", LINE, {**VECTORS, "kernel_type": "RBF", "kernel_params": [0.125, 0.0, 0.0]}, 1),
+    ],
+)
+def test_as_onnx_runtime(operator: str, x: Any, given: dict[str, Any], version: int) -> None:
+    m = model(operator, [value("x", FLOAT, list(x.shape))], **given)
+    m.ir_version = 8
+    m.opset_import[1].version = version
+    expect_as_onnx_runtime(m, {"x": x}, run=interpret)
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments", "given", "expected"),
+    [
+        ("Binarizer", [ROWS], {}, "expected numbers, found NaN"),
+        ("OneHotEncoder", [ROWS], {"cats_int64s": [1, 2, 3], "zeros": 0}, "expected elements of the categories"),
+        ("ArrayFeatureExtractor", [ROWS, np.array([0, 3])], {}, "expected indices from 0 to 2, found 3"),
+        ("ArrayFeatureExtractor", [ROWS, np.array([-1])], {}, "expected indices from 0 to 2, found -1"),
+    ],
+)
+def test_data_that_is_wrong(operator: str, arguments: list[Any], given: dict[str, Any], expected: str) -> None:
+    kinds = [value("x", FLOAT, ["n", 3]), value("places", INT64, ["m"])]
+    main = interpret(from_onnx(model(operator, kinds[: len(arguments)], **given)))["main"]
+    with pytest.raises(ExecutionError, match=expected):
+        main(*arguments)
+
+
 @pytest.mark.parametrize(
     ("operator", "given", "expected"),
     [
@@ -92,6 +134,7 @@ def test_operators(
         ("FeatureVectorizer", {"inputdimensions": [2]}, r"expected the widths of the inputs, \[3\], found others"),
         ("OneHotEncoder", {"cats_strings": ["a"]}, "categories whose names are strings"),
         ("LabelEncoder", {"keys_strings": ["a"], "values_int64s": [1]}, "labels that are strings"),
+        ("LabelEncoder", {"keys_floats": [1.0, 2.0], "values_int64s": [1]}, "a value for each of 2 keys, found 1"),
     ],
 )
 def test_what_is_refused(operator: str, given: dict[str, Any], expected: str) -> None:

@@ -108,6 +108,12 @@ def test_inverses_of_dynamic_sizes() -> None:
             from_onnx(one_node("Inverse", [normal(*shape)], is_open=False)[0])
 
 
+@pytest.mark.parametrize("is_open", [False, True])
+def test_inverses_of_no_rows(is_open: bool) -> None:
+    for shape in ((0, 0), (3, 0, 0), (0, 3, 3)):
+        expect_same("Inverse", [normal(*shape)], is_open=is_open, run=interpret)
+
+
 def test_windows_that_are_too_large() -> None:
     model, _ = one_node("UnfoldTensor", [normal(3, 2)], size=3)
     with pytest.raises(CompileError, match="expected windows of at most 2 elements, found 3"):

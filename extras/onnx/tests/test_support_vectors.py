@@ -107,7 +107,30 @@ def test_a_single_row(operator: str) -> None:
     expect_as_onnx_runtime(m, {"x": ROWS[0]}, rtol=1e-4, atol=1e-5, run=interpret)
 
 
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("operator", ["LinearRegressor", "SVMRegressor", "SVMClassifier", "TreeEnsembleRegressor"])
+def test_a_single_score_stays_as_it_is(operator: str, transform: str) -> None:
+    leaf = {f"target_{name}": [0] for name in ("treeids", "nodeids", "ids")}
+    nodes = {f"nodes_{name}": [0] for name in ("treeids", "nodeids", "featureids", "truenodeids", "falsenodeids")}
+    kernel = {"kernel_type": "LINEAR", "kernel_params": [0.0, 0.0, 0.0]}
+    given: dict[str, Any] = {
+        "LinearRegressor": {"coefficients": numbers(WIDTH), "intercepts": [0.1]},
+        "SVMRegressor": {"coefficients": numbers(WIDTH), "rho": [0.25], **kernel},
+        "SVMClassifier": {"coefficients": numbers(WIDTH), "rho": [0.25], "classlabels_ints": [3], **kernel},
+        "TreeEnsembleRegressor": {**nodes, **leaf, "nodes_modes": ["LEAF"], "nodes_values": [0.0]},
+    }[operator]
+    if operator == "TreeEnsembleRegressor":
+        given |= {"target_weights": [0.25], "n_targets": 1, "base_values": [0.5]}
+    m = model(operator, **given, post_transform=transform)
+    if operator != "SVMClassifier":
+        del m.graph.output[0], m.graph.node[0].output[0]
+    expect_as_onnx_runtime(m, {"x": ROWS}, rtol=1e-4, atol=1e-5, run=interpret)
+
+
 def test_too_few_names() -> None:
+    for labels in ([3], [3, 4, 5]):
+        with pytest.raises(CompileError, match=f"expected 2 classes, found {len(labels)}"):
+            from_onnx(model("LinearClassifier", coefficients=numbers(3), intercepts=[0.0], classlabels_ints=labels))
     with pytest.raises(CompileError, match="expected 3 classes or more, found 2"):
         from_onnx(model("LinearClassifier", coefficients=numbers(9), intercepts=[0.0] * 3, classlabels_ints=[3, 7]))
     for transform in ("PROBIT", "OTHER"):

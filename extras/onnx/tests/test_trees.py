@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 import pytest
-from models import FLOAT, value
+from models import FLOAT, INT64, value
 from onnx import helper
+from onnx_runtime import expect_as_onnx_runtime
 
 from relex.dialects.errors import CompileError, CompileWarning
 from relex.frontend.onnx import from_onnx
@@ -105,9 +106,9 @@ def model(operator: str, outputs: list[str], **given: Any) -> onnx.ModelProto:
     graph = helper.make_graph([node], "forest", [value("x", FLOAT, ["n", 3])], [])
     graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
     for output in graph.output:
-        output.CopyFrom(helper.make_tensor_value_info(output.name, FLOAT, None))
+        output.CopyFrom(helper.make_tensor_value_info(output.name, INT64 if output.name == "label" else FLOAT, None))
     sets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
-    return helper.make_model(graph, opset_imports=sets)
+    return helper.make_model(graph, opset_imports=sets, ir_version=8)
 
 
 @pytest.mark.parametrize("aggregation", ["SUM", "AVERAGE", "MIN", "MAX"])
@@ -138,21 +139,30 @@ def test_compiled() -> None:
     assert scores.tolist() == [[1, 0], [0, 2], [0, 2]]
 
 
+@pytest.mark.parametrize("transform", ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"])
+@pytest.mark.parametrize("base", [[], [0.125], [0.125, 0.25]])
 @pytest.mark.parametrize("weight", [0.25, -0.25])
-def test_one_score_for_two_classes(weight: float) -> None:
-    """Probabilities of the second class, or numbers that are positive for it."""
-    trees: list[Tree] = [{0: Split("BRANCH_LEQ", 0, 0.5, 1, 2, 0), 1: {0: weight}, 2: {0: 0.75}}]
-    given = attributes(trees, "class")
-    labels, scores = interpret(
-        from_onnx(model("TreeEnsembleClassifier", ["label", "y"], classlabels_int64s=[3, 4], **given))
-    )["main"](DATA[:2])
-    assert labels.tolist() == [3, 4]
-    assert scores.tolist() == [[1 - weight if weight > 0 else -weight, weight], [0.25 if weight > 0 else -0.75, 0.75]]
-    given["post_transform"] = "LOGISTIC"  # pyright: ignore[reportArgumentType]
-    _, scores = interpret(
-        from_onnx(model("TreeEnsembleClassifier", ["label", "y"], classlabels_int64s=[3, 4], **given))
-    )["main"](DATA[:2])
-    np.testing.assert_allclose(scores[0], 1 / (1 + np.exp([weight, -weight])), rtol=1e-6)
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_votes_for_one_of_two_classes(chosen: int, weight: float, base: list[float], transform: str) -> None:
+    trees: list[Tree] = [
+        {0: Split("BRANCH_LEQ", 0, 0.5, 1, 2), 1: {chosen: weight}, 2: {chosen: 0.625}},
+        {0: Split("BRANCH_GT", 1, 1.0, 1, 2), 1: {chosen: 0.0}, 2: {chosen: 0.125}},
+    ]
+    given = {**attributes(trees, "class"), **({"base_values": base} if base else {}), "post_transform": transform}
+    m = model("TreeEnsembleClassifier", ["label", "y"], classlabels_int64s=[3, 4], **given)
+    expect_as_onnx_runtime(m, {"x": DATA}, run=interpret)
+
+
+@pytest.mark.parametrize("base", [[], [1.0, 0.5, 0.25]])
+def test_classes_without_votes(base: list[float]) -> None:
+    """They are not chosen, though their score is 0 and others are negative."""
+    trees: list[Tree] = [
+        {0: Split("BRANCH_LEQ", 0, 0.5, 1, 2), 1: {2: -0.25}, 2: {0: -0.5, 1: -0.75}},
+        {0: Split("BRANCH_GT", 1, 1.0, 1, 2), 1: {0: -0.125}, 2: {1: -0.125}},
+    ]
+    given = {**attributes(trees, "class"), **({"base_values": base} if base else {})}
+    m = model("TreeEnsembleClassifier", ["label", "y"], classlabels_int64s=[7, 5, 9], **given)
+    expect_as_onnx_runtime(m, {"x": DATA}, run=interpret)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +172,7 @@ def test_one_score_for_two_classes(weight: float) -> None:
         ({"nodes_modes": ["BRANCH_SIMILAR", "LEAF", "LEAF"]}, "expected comparisons among BRANCH_LEQ"),
         ({"nodes_featureids": [3, 0, 0]}, "expected 4 features, found 3"),
         ({"nodes_falsenodeids": [9, 0, 0]}, "expected nodes of the trees, found 9"),
+        ({"base_values": [0.5, 0.25]}, "expected a number for each of 1 targets, found 2"),
     ],
 )
 def test_wrong_trees(change: dict[str, Any], expected: str) -> None:

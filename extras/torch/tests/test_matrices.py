@@ -114,6 +114,20 @@ def test_infinite_elements_change_only_rows_below_them() -> None:
         torch.testing.assert_close(compiled(x), factors(x), equal_nan=True)
 
 
+def test_pivots_are_numbers() -> None:
+    """What is not a number is a pivot only where it stands on the diagonal already."""
+
+    def found(x: Any) -> list[Any]:
+        inverse, info = linalg.inv_ex(x)
+        return [*linalg.lu_factor_ex(x), *linalg.lu(x), inverse, info, linalg.solve_ex(x, x)[0], linalg.det(x)]
+
+    compiled = compiled_alone(found, dynamic=False)
+    for place in range(16):
+        x = torch.randn(4, 4, generator=torch.Generator().manual_seed(place), dtype=torch.float64)
+        x.view(-1)[place] = nan
+        torch.testing.assert_close(compiled(x), found(x), equal_nan=True)
+
+
 def test_the_sign_of_a_determinant_that_is_no_number() -> None:
     def signed(x: Any) -> list[Any]:
         return [*linalg.slogdet(x)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import inf, nan
 from typing import Any
 
@@ -110,10 +110,26 @@ def test_pools_of_data_without_pixels(pool: Callable[[Any, Any], Any]) -> None:
             call(torch.randn(2, 3, 0, 5))
 
 
-def test_places_of_maxima_that_are_no_numbers() -> None:
-    def pooled(x: Any) -> Any:
-        return functional.adaptive_max_pool2d(x, (2, 3), return_indices=True)
+@pytest.mark.parametrize(
+    ("pool", "options"),
+    [
+        (functional.max_pool1d, {"kernel_size": 3, "stride": 1, "padding": 1}),
+        (functional.max_pool2d, {"kernel_size": (2, 3), "stride": 2, "ceil_mode": True}),
+        (functional.max_pool2d, {"kernel_size": 3, "stride": 1, "padding": 1, "dilation": 2}),
+        (functional.max_pool3d, {"kernel_size": 2, "padding": 1}),
+        (functional.adaptive_max_pool1d, {"output_size": 2}),
+        (functional.adaptive_max_pool2d, {"output_size": (2, 3)}),
+        (functional.adaptive_max_pool2d, {"output_size": (1, 4)}),
+        (functional.adaptive_max_pool3d, {"output_size": (1, 2, 4)}),
+    ],
+)
+def test_places_of_maxima_that_are_no_numbers(pool: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """The last one of a window counts, whether windows are equal or not."""
 
-    x = torch.randn(1, 1, 5, 7)
-    x[0, 0, :2, :3] = nan
+    def pooled(x: Any) -> Any:
+        return pool(x, **options, return_indices=True)
+
+    numbers = torch.tensor([nan, -1.0, 1.0, 2.0])
+    x = numbers[torch.randint(0, 4, (2, 3, 4, 6, 8), generator=torch.Generator().manual_seed(0))]
+    x = x[0, 0] if "2d" in pool.__name__ else x[0, 0, 0] if "1d" in pool.__name__ else x
     torch.testing.assert_close(compiled_alone(pooled)(x), pooled(x), equal_nan=True)

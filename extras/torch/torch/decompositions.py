@@ -3,7 +3,7 @@ one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import repeat
 from math import nan
 from typing import Any
@@ -124,43 +124,25 @@ def _distances(x: Any, order: float = 2) -> Any:
 
 
 _OF_LISTS = (
-    "abs add addcdiv addcmul clamp_max clamp_min div exp lerp log maximum minimum mul neg pow reciprocal rsqrt sigmoid "
-    "sign sqrt sub tanh"
+    "abs acos add asin atan ceil clamp_max clamp_min clone cos cosh div erf erfc exp expm1 floor frac lerp lgamma log "
+    "log10 log1p log2 max mm mul neg pow reciprocal round rsqrt sigmoid sign sin sinh sqrt sub tan tanh trunc"
 )
 """Functions that torch has for lists of tensors, as optimizers use them, too."""
 
 
-def _number_or_tensor(of_tensors: Callable[..., Any], of_numbers: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of a tensor and another one, or a number."""
-
-    def function(x: Any, y: Any) -> Any:
-        return (of_tensors if isinstance(y, torch.Tensor) else of_numbers)(x, y)
-
-    return function
-
-
-def _powers(base: Any, exponents: Sequence[Any]) -> list[Any]:
-    return [torch.pow(base, exponent) for exponent in exponents]
-
-
-def _copies(old: Sequence[Any], new: Sequence[Any], non_blocking: bool = False) -> list[Any]:
-    """Return tensors with the elements of others, of which one may be repeated."""
-    return [y.to(x.dtype).expand(x.shape).clone() for x, y in zip(old, new, strict=True)]
-
-
-def _zeros(tensors: Sequence[Any]) -> list[Any]:
-    return [torch.zeros_like(x) for x in tensors]
-
-
-def _for_each(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of lists, whose other arguments are lists as well, or the same for all."""
-
-    def of_lists(first: Sequence[Any], *others: Any, **settings: Any) -> list[Any]:
-        columns: list[Any] = [x if isinstance(x, list | tuple) else repeat(x, len(first)) for x in others]
-        given = list(zip(*columns, strict=True)) or [()] * len(first)
-        return [function(x, *row, **settings) for x, row in zip(first, given, strict=True)]
-
-    return of_lists
+def _functions_of_lists() -> Mapping[str, Callable[..., Any]]:
+    """Return what functions of lists compute from an element of each list."""
+    return {
+        **{name: getattr(torch, name) for name in _OF_LISTS.split()},
+        "addcdiv": _with_value(torch.addcdiv),
+        "addcmul": _with_value(torch.addcmul),
+        "copy": lambda old, new, non_blocking=False: new.to(old.dtype).expand(old.shape).clone(),
+        "maximum": lambda x, y: (torch.maximum if isinstance(y, torch.Tensor) else torch.clamp_min)(x, y),
+        "minimum": lambda x, y: (torch.minimum if isinstance(y, torch.Tensor) else torch.clamp_max)(x, y),
+        "norm": lambda x, order=2, dtype=None: torch.linalg.vector_norm(x, order, dtype=dtype),
+        "powsum": lambda x, order=2, dtype=None: x.abs().to(dtype or x.dtype).pow(order).sum(),
+        "zero": torch.zeros_like,
+    }
 
 
 def _with_value(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -172,21 +154,23 @@ def _with_value(function: Callable[..., Any]) -> Callable[..., Any]:
     return named
 
 
-def _norm(x: Any, order: float = 2, dtype: Any = None) -> Any:
-    return torch.linalg.vector_norm(x, order, dtype=dtype)
+def _for_each(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of lists, whose other arguments are the same for all elements."""
+
+    def of_lists(*given: Any, **settings: Any) -> list[Any]:
+        number = next(len(x) for x in given if isinstance(x, list | tuple))
+        columns: list[Any] = [x if isinstance(x, list | tuple) else repeat(x, number) for x in given]
+        return [function(*row, **settings) for row in zip(*columns, strict=True)]
+
+    return of_lists
 
 
 def _rules_of_lists() -> Iterator[tuple[Any, Callable[..., Any]]]:
-    functions = {name: getattr(torch, name) for name in _OF_LISTS.split()}
-    products = {name: _with_value(functions[name]) for name in ("addcdiv", "addcmul")}
-    limits = {
-        "maximum": _number_or_tensor(torch.maximum, torch.clamp_min),
-        "minimum": _number_or_tensor(torch.minimum, torch.clamp_max),
-    }
-    for name, function in {**functions, **products, **limits, "norm": _norm}.items():
+    for name, function in _functions_of_lists().items():
         packet = getattr(torch.ops.aten, f"_foreach_{name}")
         for overload in packet.overloads():
-            if not overload.endswith("out") and not (name in products and overload == "Tensor"):
+            # Torch itself cannot trace a tensor of values.
+            if not overload.endswith("out") and not (name in ("addcdiv", "addcmul") and overload == "Tensor"):
                 yield getattr(packet, overload), _for_each(function)
 
 
@@ -195,9 +179,6 @@ def rules() -> Mapping[Any, Callable[..., Any]]:
     aten = torch.ops.aten
     return {
         **dict(_rules_of_lists()),
-        aten._foreach_copy.default: _copies,
-        aten._foreach_pow.ScalarAndTensor: _powers,
-        aten._foreach_zero.default: _zeros,
         aten._native_multi_head_attention.default: _attention,
         aten._pdist_forward.default: _distances,
         aten._transformer_encoder_layer_fwd.default: _encoder_layer,

@@ -6,10 +6,10 @@ from math import ceil
 
 from relex.dialects.errors import fail
 from relex.dialects.target.processors import Processor
-from relex.dialects.tir import TILE_PRODUCTS, BlockOp
+from relex.dialects.tir import BlockOp
 from relex.dialects.tir.tiles import MOST_ROWS
 from relex.passes.analysis.loop_tree import label_of, name_of_block
-from relex.passes.analysis.tile_nests import ABREAST, MOST_WORDS
+from relex.passes.analysis.tile_nests import ABREAST, MOST_WORDS, instruction_for
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
 from relex.passes.cpu.reduction_nest import check_at_least, count, divisors, is_side_by_side
@@ -56,12 +56,10 @@ def matrix_units(block: BlockOp, processor: Processor) -> Plan:
 
 def _instruction_for(block: BlockOp, processor: Processor) -> str:
     """Return the instruction for the products of a block; fail if there is none."""
-    kinds = {type(op) for op in block.body.block.ops}
-    for name, product in TILE_PRODUCTS.items():
-        is_there = product.architecture == processor.architecture and product.feature in processor.tile_features
-        if is_there and product.repeats in kinds:
-            return name
-    fail(block, f"expected {name_of_block(block)} to multiply words in a way that the target has instructions for")
+    found = (instruction_for(type(op), processor) for op in block.body.block.ops)
+    return next(filter(None, found), None) or fail(
+        block, f"expected {name_of_block(block)} to multiply words in a way that the target has instructions for"
+    )
 
 
 def _tile(axes: ReductionAxes) -> Tile:

@@ -73,19 +73,19 @@ class MoveInvariantsOut(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp | scf.WhileOp, rewriter: PatternRewriter) -> None:
-        builder = Builder(InsertPoint.before(op))
+        builder, may_skip = Builder(InsertPoint.before(op)), not has_trips(op)
         for region in op.regions:
             for inner in [*region.block.ops]:
-                if _may_move(inner, op) and can_be_hoisted(inner, region):
+                if can_be_hoisted(inner, region) and _may_move(inner, may_skip=may_skip):
                     inner.detach()
                     builder.insert(inner)
                     rewriter.notify_op_modified(op)
 
 
-def _may_move(op: Operation, loop: scf.ForOp | scf.WhileOp) -> bool:
+def _may_move(op: Operation, *, may_skip: bool) -> bool:
+    """Return whether an op is pure, and may run though the loop around it may have no trips."""
     if not is_side_effect_free(op) or not is_speculatable(op):
         return False
-    may_skip = not has_trips(loop)
     return not any(_may_end(inner) or (may_skip and _limits_sizes(inner)) for inner in op.walk())
 
 

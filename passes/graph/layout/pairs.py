@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f32
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects import relex
+from relex.dialects.relex.packed import in_a_word
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.passes.analysis.tile_nests import MOST_WORDS
 from relex.passes.cpu import cost
@@ -19,16 +20,22 @@ from relex.passes.graph.layout.byte_factors import Emitter
 def pack_pairs(op: Operation) -> Callable[[], None] | None:
     """Return what replaces a matrix product of numbers of bf16; None for anything else, and for few rows: these take as
     long as the other operand takes to come from memory, however they are multiplied."""
-    if not isinstance(op, relex.MatmulOp | relex.DenseOp) or min(map(rank_of, op.operands)) < 2:
-        return None
-    (*_, rows, terms), (*_, columns) = shape_of(op.operands[0]), shape_of(op.result)
-    if DYNAMIC_INDEX in (terms, columns) or rows in range(cost.MIN_ROWS_OF_A_TILE):
-        return None
-    steps = prod(cost.LIKELY_EXTENT if size == DYNAMIC_INDEX else size for size in shape_of(op.result)) * terms // 2
-    if steps < cost.MIN_STEPS_IN_TILES or columns < cost.MIN_COLUMNS_OF_A_TILE:
+    if not isinstance(op, relex.MatmulOp | relex.DenseOp) or not fits_tiles(op, in_a_word(bf16)):
         return None
     narrow = [_narrow(value) for value in op.operands]
     return None if None in narrow else partial(_replace, op, *filter(None, narrow))
+
+
+def fits_tiles(op: relex.MatmulOp | relex.DenseOp, terms_in_a_word: int) -> bool:
+    """Return whether a matrix product with some terms in a word has the rows, columns and steps that make tiles worth
+    it: the limits of the rule `matrix-units`."""
+    if min(map(rank_of, op.operands)) < 2:
+        return False
+    (*_, rows, terms), (*_, columns) = shape_of(op.operands[0]), shape_of(op.result)
+    if DYNAMIC_INDEX in (terms, columns) or rows in range(cost.MIN_ROWS_OF_A_TILE):
+        return False
+    sizes = [cost.LIKELY_EXTENT if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
+    return columns >= cost.MIN_COLUMNS_OF_A_TILE and prod(sizes) * terms // terms_in_a_word >= cost.MIN_STEPS_IN_TILES
 
 
 def _narrow(value: SSAValue) -> SSAValue | None:

@@ -58,6 +58,25 @@ func.func @convolution(%x: tensor<1x3x8x8xui8>, %w: tensor<4x3x3x3xi8>) -> tenso
   func.return %3 : tensor<1x4x8x8xi32>
 }
 
+// Zeros fill tiles of words of bytes, too, but not words that no tile takes.
+// TILES-LABEL: func.func @rows_of_bytes
+// TILES:         relex.matmul_packed {{.*}} : (tensor<4x80xi32>, tensor<80x64xi32>) -> tensor<4x64xi32>
+func.func @rows_of_bytes(%x: tensor<4x300xui8>, %w: tensor<300x64xi8>) -> tensor<4x64xi32> {
+  %0 = relex.astype %x dtype = i32 : (tensor<4x300xui8>) -> tensor<4x300xi32>
+  %1 = relex.astype %w dtype = i32 : (tensor<300x64xi8>) -> tensor<300x64xi32>
+  %2 = relex.matmul %0, %1 : (tensor<4x300xi32>, tensor<300x64xi32>) -> tensor<4x64xi32>
+  func.return %2 : tensor<4x64xi32>
+}
+
+// TILES-LABEL: func.func @few_rows_of_bytes
+// TILES:         relex.matmul_packed {{.*}} : (tensor<3x75xi32>, tensor<75x64xi32>) -> tensor<3x64xi32>
+func.func @few_rows_of_bytes(%x: tensor<3x300xui8>, %w: tensor<300x64xi8>) -> tensor<3x64xi32> {
+  %0 = relex.astype %x dtype = i32 : (tensor<3x300xui8>) -> tensor<3x300xi32>
+  %1 = relex.astype %w dtype = i32 : (tensor<300x64xi8>) -> tensor<300x64xi32>
+  %2 = relex.matmul %0, %1 : (tensor<3x300xi32>, tensor<300x64xi32>) -> tensor<3x64xi32>
+  func.return %2 : tensor<3x64xi32>
+}
+
 // Nothing is known about the terms, or the zero point differs between them.
 // CHECK-LABEL: func.func @stays
 // CHECK-NOT:     pack

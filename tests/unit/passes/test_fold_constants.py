@@ -276,6 +276,27 @@ def test_work_counts_the_terms_of_products() -> None:
     assert "dense %" not in str(FoldConstantsPass(work=170)(module))
 
 
+WEIGHTS = """
+func.func @main(%x: tensor<1x65536xf32>) -> tensor<1x1xf32> {{
+  %a = relex.constant dense<1.0> : tensor<f32>
+  %0 = relex.broadcast_to %a shape = [1, 65536] : (tensor<f32>) -> tensor<1x65536xf32>
+  %1 = relex.exp %0 : (tensor<1x65536xf32>) -> tensor<1x65536xf32>
+  %2 = relex.broadcast_to %1 shape = [{rows}, 65536] : (tensor<1x65536xf32>) -> tensor<{rows}x65536xf32>
+  %w = relex.strided_slice %2 axes = [0] begin = [0] end = [1] : (tensor<{rows}x65536xf32>) -> tensor<1x65536xf32>
+  %y = relex.dense %x, %w : (tensor<1x65536xf32>, tensor<1x65536xf32>) -> tensor<1x1xf32>
+  func.return %y : tensor<1x1xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize(("rows", "strict", "steps"), [(16, False, 0), (17, False, 4), (16, True, 4)])
+def test_weights_are_computed_as_a_whole_or_not_at_all(rows: int, strict: bool, steps: int) -> None:
+    """A step that gives more than 4 MiB, or that `strict` leaves to compiled code, leaves the others in the program."""
+    folded = FoldConstantsPass(strict=strict)(parse_module(WEIGHTS.format(rows=rows)))
+    left = [op for op in folded.walk() if isinstance(op, Operator) and not isinstance(op, DenseOp)]
+    assert len(left) == steps
+
+
 TRANSPOSED = """
 func.func @main(%x: tensor<5x{K}xf32>, %w: tensor<{K}x{N}xf32>) -> tensor<5x{N}xf32> {{
   %t = relex.permute_dims %w : (tensor<{K}x{N}xf32>) -> tensor<{N}x{K}xf32>

@@ -113,6 +113,12 @@ def test_other_instructions():
         tensorize(text, "i")
 
 
+def test_a_loop_around_nothing():
+    text = product(16, 16, 16).replace("%zero =", "tir.for %n @n in (4) { %one = arith.constant 1 : i32 }\n%zero =")
+    with pytest.raises(CompileError, match="expected @n to be around one block without an init"):
+        tensorize(text, "n")
+
+
 def test_init_is_elsewhere():
     text = product(16, 16, 16, init=f"tir.init {{ memref.store %zero, %Y[%vi, %vj] : {WORDS} }}")
     with pytest.raises(CompileError, match="around one block without an init"):

@@ -10,6 +10,8 @@ from xdsl.dialects.builtin import f32, i64
 from relex.dialects.arrays import Array
 from relex.frontend import op
 from relex.frontend.compositions.conversions import by_floats
+from relex.frontend.compositions.indexing import expect_in_range
+from relex.frontend.compositions.truth import all_of, any_of
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 
 ML = "ai.onnx.ml"
@@ -20,18 +22,22 @@ def _floats(numbers: Sequence[float] | None, shape: Sequence[int] = (-1,)) -> Kn
 
 
 def transformed(node: OnnxNode, scores: Operand, function: str | None = None) -> Operand:
-    """Apply the function that turns scores into probabilities, by default that in an attribute."""
-    match function or node.text("post_transform", "NONE"):
+    """Apply the function that turns scores into probabilities, by default that in an attribute. As in ONNX Runtime, a
+    single score stays as it is."""
+    name = function or node.text("post_transform", "NONE")
+    match name:
         case "NONE":
+            return scores
+        case "LOGISTIC" | "SOFTMAX" | "SOFTMAX_ZERO" if node.shape(scores)[-1] == 1:
             return scores
         case "LOGISTIC":
             return op.sigmoid(scores)
         case "SOFTMAX":
             return op.softmax(scores, -1)
-        case "SOFTMAX_ZERO" if node.shape(scores)[-1] != 1:
+        case "SOFTMAX_ZERO":
             return _shares_of_others(scores)
-        case other:
-            refuse(f"the function {other}", "post_transform")
+        case _:
+            refuse(f"the function {name}", "post_transform")
 
 
 def _shares_of_others(scores: Operand) -> Operand:
@@ -51,7 +57,7 @@ def in_rows(node: OnnxNode, x: Tensor) -> Tensor:
 @imports("LinearRegressor", domain=ML)
 def linear_regressor(node: OnnxNode, x: Tensor) -> Operand:
     """A linear function for each target."""
-    return transformed(node, _linear(node, x, node.integer("targets", 1)))
+    return transformed(node, _linear(node, in_rows(node, x), node.integer("targets", 1)))
 
 
 def _linear(node: OnnxNode, x: Tensor, rows: int) -> Operand:
@@ -79,11 +85,11 @@ def linear_classifier(node: OnnxNode, x: Tensor) -> list[Operand]:
     name = node.text("post_transform", "NONE")
     is_above = op.greater(op.squeeze(scores, 1), 0.0) if rows == 1 else None
     if is_above is not None and not node.has("classlabels_ints") and not node.has("classlabels_strings"):
-        return [op.astype(is_above, i64), scores]
-    labels = classes(node, "classlabels_ints")
-    if len(labels) < rows:
-        refuse(f"expected {rows} classes or more, found {len(labels)}", "classlabels_ints")
-    if is_above is None or len(labels) != 2:
+        return [op.astype(is_above, i64), transformed(node, scores)]
+    labels, least = classes(node, "classlabels_ints"), max(rows, 2)
+    if len(labels) < least or (rows == 1 and len(labels) > 2):
+        refuse(f"expected {least} classes{' or more' * (rows > 1)}, found {len(labels)}", "classlabels_ints")
+    if is_above is None:
         return classified(node, scores, labels)
     first, second = (Known(np.array(label, np.int64)) for label in labels)
     return [op.where(is_above, second, first), both_scores(scores, name, has_sign=name == "LOGISTIC")]
@@ -100,11 +106,11 @@ def both_scores(scores: Operand, name: str, has_sign: bool) -> Operand:
 
 @imports("Normalizer", domain=ML)
 def normalizer(node: OnnxNode, x: Tensor) -> Operand:
-    """Each row divided by its norm."""
-    wide = op.astype(x, f32)
+    """Each row divided by its norm, or by its largest element, of which NaN is none."""
+    wide = node.tensor(op.astype(x, f32))
     match node.text("norm", "MAX"):
         case "MAX":
-            norm = op.max(op.abs(wide), 1, True)
+            norm = op.max(op.where(op.isnan(wide), -np.inf, wide), 1, True)
         case "L1":
             norm = op.sum(op.abs(wide), 1, True)
         case _:
@@ -122,8 +128,10 @@ def scaler(node: OnnxNode, x: Tensor) -> Operand:
 
 @imports("Binarizer", domain=ML)
 def binarizer(node: OnnxNode, x: Tensor) -> Operand:
-    """1 above a threshold, else 0."""
+    """1 above a threshold, else 0. NaN is neither."""
     threshold = node.number("threshold")
+    if node.is_float(x):
+        node.expect(op.reshape(all_of(node, op.logical_not(op.isnan(x))), []), "expected numbers, found NaN")
 
     def above(x: Operand) -> Operand:
         return op.astype(op.greater(x, node.like(threshold, x)), node.element_type(x))
@@ -134,7 +142,9 @@ def binarizer(node: OnnxNode, x: Tensor) -> Operand:
 @imports("ArrayFeatureExtractor", domain=ML)
 def features(node: OnnxNode, x: Tensor, places: Tensor) -> Operand:
     """Chosen columns."""
-    chosen = op.take(x, op.reshape(op.astype(places, i64), [-1]), node.rank(x) - 1)
+    columns = node.tensor(op.reshape(op.astype(places, i64), [-1]))
+    expect_in_range(node, columns, node.shape(x)[-1], from_end=False)
+    chosen = op.take(x, columns, node.rank(x) - 1)
     return op.expand_dims(chosen, 0) if node.rank(x) == 1 else chosen
 
 
@@ -166,17 +176,25 @@ def feature_vectorizer(node: OnnxNode, *columns: Tensor) -> Operand:
 
 
 def _hot(node: OnnxNode, x: Tensor, keys: Sequence[float]) -> Operand:
-    """Return along a new last dimension which of some numbers each element is."""
-    return op.equal(op.expand_dims(x, -1), node.like(keys, x))
+    """Return along a new last dimension which of some numbers each element is. NaN is the same as NaN from
+    version 4 on."""
+    wanted = node.like(keys, x)
+    hot = op.equal(op.expand_dims(x, -1), wanted)
+    if node.version < 4 or not np.isnan(keys).any():
+        return hot
+    return op.logical_or(hot, op.logical_and(op.expand_dims(op.isnan(x), -1), Known(np.isnan(keys))))
 
 
 @imports("OneHotEncoder", domain=ML)
 def one_hot_encoder(node: OnnxNode, x: Tensor) -> Operand:
-    """1 at the place of the category of each element, else 0."""
+    """1 at the place of the category of each element, else 0. An attribute lets elements have no category."""
     categories = node.integers("cats_int64s")
     if not categories:
         refuse("categories whose names are strings", "cats_strings")
-    return op.astype(_hot(node, x, categories), f32)
+    hot = node.tensor(_hot(node, x, categories))
+    if not node.integer("zeros", 1):
+        node.expect(op.reshape(all_of(node, any_of(node, hot, -1)), []), "expected elements of the categories")
+    return op.astype(hot, f32)
 
 
 @imports("LabelEncoder", domain=ML)
@@ -185,6 +203,8 @@ def label_encoder(node: OnnxNode, x: Tensor) -> Operand:
     if node.has("keys_strings") or node.has("values_strings") or node.has("default_string"):
         refuse("labels that are strings")
     keys, values = _pairs(node, "keys"), _pairs(node, "values")
+    if len(keys) != len(values):
+        refuse(f"expected a value for each of {len(keys)} keys, found {len(values)}")
     default = node.array("default_tensor")
     if default is None:
         number = node.integer("default_int64", -1) if values.dtype == np.int64 else node.number("default_float", -0.0)

@@ -85,6 +85,8 @@ def inverse(node: OnnxNode, x: Tensor) -> Operand:
     *batch, rows, columns = node.shape(x)
     node.expect_equal(rows, columns, f"expected square matrices, found {rows} x {columns}")
     rows = rows if isinstance(rows, int) else columns
+    if rows == 0:
+        return x
     places = numbers_below(rows)
     wide = node.reshape(op.astype(x, f32) if is_emulated(x.element_type) else x, [count(batch), rows, rows])
     one = op.equal(op.expand_dims(places, 1), op.expand_dims(places, 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from xdsl.dialects.builtin import f32, i64
 
+from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions.indexing import expect_in_range, numbers_below, part_at
@@ -13,15 +14,17 @@ from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refus
 
 @imports("MaxRoiPool")
 def max_roi_pool(node: OnnxNode, x: Tensor, regions: Tensor) -> Operand:
-    """The maxima of as many parts of each region as an attribute says; of parts without pixels, 0."""
+    """The maxima of as many parts of each region as an attribute says; of parts without pixels, 0. As in ONNX Runtime,
+    no maximum is below the lowest finite number."""
     counts = node.integers("pooled_shape") or []
     if len(counts) != 2 or min(counts) < 1:
         refuse(f"expected two numbers of parts, found {counts}", "pooled_shape")
     images, _, height, width = node.shape(x)
-    places = node.tensor(op.astype(part_at(regions, 1, 0), i64))
+    image = part_at(regions, 1, 0)
+    places = node.tensor(op.astype(op.where(op.isnan(image), -1.0, image), i64))
     expect_in_range(node, places, images, from_end=False)
-    data = op.take(x, places, 0)
-    lowest = node.like(-np.inf, x)
+    lowest = node.like(np.finfo(numpy_dtype(x.element_type)).min, x)
+    data = op.take(op.maximum(x, lowest), places, 0)
     rows, has_rows = _parts(node, regions, (2, 4), height, counts[0])
     columns, has_columns = _parts(node, regions, (1, 3), width, counts[1])
     of_rows = op.max(op.where(op.expand_dims(rows, [1, 4]), op.expand_dims(data, 2), lowest), [3])
@@ -47,5 +50,7 @@ def _parts(node: OnnxNode, regions: Tensor, ends: tuple[int, int], size: Size, c
 
 
 def _rounded(x: Operand) -> Operand:
-    """Return the nearest whole numbers, halves away from 0."""
-    return op.multiply(op.sign(x), op.floor(op.add(op.abs(x), 0.5)))
+    """Return the nearest whole numbers, halves away from 0; in place of others than integers of 32 bits, the lowest of
+    these, as processors round."""
+    whole = op.multiply(op.sign(x), op.floor(op.add(op.abs(x), 0.5)))
+    return op.where(op.less(op.abs(whole), 2.0**31), whole, -(2.0**31))

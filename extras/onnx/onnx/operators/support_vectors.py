@@ -46,14 +46,14 @@ def _likeness(node: OnnxNode, x: Operand, vectors: Known) -> Operand:
 @imports("SVMRegressor", domain=ML)
 def support_vector_regressor(node: OnnxNode, x: Tensor) -> Operand:
     """A sum of kernels, or a linear function; its sign, if rows of a single class are told from others."""
-    wide = op.astype(x, f32)
+    wide = op.astype(in_rows(node, x), f32)
     count = node.integer("n_supports")
     coefficients = _stored(node, "coefficients", 1)
     likeness = _likeness(node, wide, _stored(node, "support_vectors", count)) if count else wide
     score = op.add(op.dense(likeness, coefficients), np.float32((node.numbers("rho") or [0.0])[0]).item())
     if node.flag("one_class"):
         return op.where(op.greater(score, 0.0), *(Known(np.array(n, np.float32)) for n in (1, -1)))
-    return transformed(node, score)
+    return score
 
 
 # Classes: one is told from another one by a number for each pair of them.

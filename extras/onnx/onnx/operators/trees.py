@@ -20,7 +20,7 @@ from relex.dialects.errors import CompileWarning, Diagnostic
 from relex.dialects.sizes import IndexExpr
 from relex.frontend import op
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
-from relex.frontend.onnx.operators.learning import ML, classes, classified, transformed
+from relex.frontend.onnx.operators.learning import ML, both_scores, classes, classified, transformed
 from relex.frontend.onnx.operators.shapes import MOST
 
 LEAF, MEMBER = "LEAF", "BRANCH_MEMBER"
@@ -119,8 +119,9 @@ def _numbers(node: OnnxNode, name: str) -> Array:
     return np.array(node.numbers(name) or [], np.float32) if tensor is None else tensor
 
 
-def _read(node: OnnxNode, kind: str, targets: int, aggregation: str) -> Forest:
-    """Return the forest of a node whose trees have numbered nodes, with votes in attributes that begin with `kind`."""
+def _read(node: OnnxNode, kind: str, targets: int, aggregation: str, *, counts: bool = False) -> Forest:
+    """Return the forest of a node whose trees have numbered nodes, with votes in attributes that begin with `kind`. The
+    forest that `counts` votes has a vote of 1 in place of each."""
     trees, ids = (_integers(node, name) for name in ("nodes_treeids", "nodes_nodeids"))
     modes = np.array(node.texts("nodes_modes"))
     if unknown := set(np.unique(modes).tolist()) - {LEAF, *COMPARISONS}:
@@ -131,7 +132,7 @@ def _read(node: OnnxNode, kind: str, targets: int, aggregation: str) -> Forest:
     def children(name: str) -> Array:
         return places.of(trees, np.where(leaves, ids, _integers(node, name)), name)
 
-    of_voter = f"{kind}_nodeids"
+    of_voter, weights = f"{kind}_nodeids", _numbers(node, f"{kind}_weights")
     return Forest(
         modes,
         _integers(node, "nodes_featureids"),
@@ -145,7 +146,7 @@ def _read(node: OnnxNode, kind: str, targets: int, aggregation: str) -> Forest:
             (len(modes), targets),
             places.of(_integers(node, f"{kind}_treeids"), _integers(node, of_voter), of_voter),
             _integers(node, f"{kind}_ids"),
-            _numbers(node, f"{kind}_weights"),
+            np.ones_like(weights) if counts else weights,
         ),
     )
 
@@ -185,10 +186,11 @@ def zip_map(node: OnnxNode, x: Tensor) -> Operand:
 @imports("TreeEnsembleRegressor", domain=ML)
 def regressor(node: OnnxNode, x: Tensor) -> Operand:
     """The votes of trees for each target."""
-    aggregation = node.text("aggregate_function", "SUM")
-    forest = _read(node, "target", node.integer("n_targets", 1), aggregation)
+    aggregation, targets = node.text("aggregate_function", "SUM"), node.integer("n_targets", 1)
+    forest, base = _read(node, "target", targets, aggregation), _numbers(node, "base_values")
+    if len(base) not in (0, targets):
+        refuse(f"expected a number for each of {targets} targets, found {len(base)}", "base_values")
     scores = _scores(node, x, forest, aggregation)
-    base = _numbers(node, "base_values")
     return transformed(node, op.add(scores, node.like(base, scores)) if len(base) else scores)
 
 
@@ -197,28 +199,57 @@ def classifier(node: OnnxNode, x: Tensor) -> list[Operand]:
     """The class with the most votes, and the votes for all classes."""
     labels = classes(node, "classlabels_int64s")
     chosen, base = sorted(set(node.integers("class_ids") or [])), _numbers(node, "base_values")
+    if len(labels) < 2:
+        refuse(f"expected 2 classes or more, found {len(labels)}", "classlabels_int64s")
+    if len(base) not in ((0, 1, 2) if len(labels) == 2 else (0, len(labels))):
+        refuse(f"expected a number for each of {len(labels)} classes, found {len(base)}", "base_values")
     forest = _read(node, "class", len(labels), "SUM")
     scores = _scores(node, x, forest, "SUM")
     if len(labels) == 2 and len(chosen) == 1:
-        # One number, for the second class.
-        score = op.strided_slice(scores, [1], chosen, [chosen[0] + 1])
-        score = op.add(score, node.like(base[-1:], scores)) if len(base) else score
-        return _of_two(node, score, labels, bool((forest.votes >= 0).all()))
-    scores = op.add(scores, node.like(base, scores)) if len(base) else scores
-    return classified(node, scores, labels)
+        return _of_two(node, scores, chosen[0], base, labels, is_probability=bool((forest.votes >= 0).all()))
+    if len(base):
+        return classified(node, op.add(scores, node.like(base, scores)), labels)
+    label, results = classified(node, scores, labels)
+    has_votes = _has_votes(node, x, forest) if len(labels) > 2 else None
+    if has_votes is not None:
+        (label, _) = classified(node, op.where(has_votes, scores, node.like(-np.inf, scores)), labels)
+    return [label, results]
 
 
-def _of_two(node: OnnxNode, score: Operand, labels: Sequence[int], is_probability: bool) -> list[Operand]:
-    """Return the class, and the scores of both classes, for the score of the second one: a probability, or a number
-    that is positive for it."""
+def _has_votes(node: OnnxNode, x: Tensor, forest: Forest) -> Operand | None:
+    """Return for which classes each row of the data has votes, if only of 0: no other class is chosen. None if each
+    class has votes in all leaves of some tree."""
+    counts = _read(node, "class", forest.votes.shape[1], "SUM", counts=True)
+    (leaves,) = np.nonzero(forest.modes == LEAF)
+    trees = np.unique(_integers(node, "nodes_treeids")[leaves], return_inverse=True)[1]
+    silent = np.zeros((len(forest.roots), forest.votes.shape[1]), np.int64)
+    np.add.at(silent, trees, counts.votes[leaves] == 0)
+    return None if (silent == 0).any(0).all() else op.greater(_scores(node, x, counts, "SUM"), 0.0)
+
+
+def _of_two(
+    node: OnnxNode, scores: Operand, chosen: int, base: Array, labels: Sequence[int], *, is_probability: bool
+) -> list[Operand]:
+    """
+    Return the class, and the scores of both classes, if there are votes for one of them: a probability, or a number
+    that is positive for the second class. As ONNX Runtime has it:
+
+    * Votes for the first class, with one number to add to them or none, are for the second class; the first one has
+      what is left of 1, or the negative score.
+    * Otherwise the other class has the score 0. Numbers for both classes take the place of votes for the second one.
+    """
+    score = op.strided_slice(scores, [1], [chosen], [chosen + 1])
+    if chosen and len(base) == 2:
+        score = op.add(op.multiply(score, 0.0), node.like(base[1:], score))
+    elif not chosen and len(base):
+        score = op.add(score, node.like(base[:1], score))
     second = op.squeeze(op.greater(score, node.like(0.5 if is_probability else 0, score)), 1)
-    name = node.text("post_transform", "NONE")
-    if name == "SOFTMAX_ZERO":
-        refuse(f"the function {name} of two classes with one score", "post_transform")
-    is_plain = name == "NONE"
-    other = op.subtract(node.like(1, score), score) if is_probability and is_plain else op.negative(score)
-    both = op.concat(other, score, axis=1)
-    return [op.where(second, *(Known(np.array(label)) for label in reversed(labels))), transformed(node, both)]
+    label = op.where(second, *(Known(np.array(label)) for label in reversed(labels)))
+    if not chosen and len(base) < 2:
+        name = node.text("post_transform", "NONE")
+        return [label, both_scores(score, name, has_sign=name == "LOGISTIC" or not is_probability)]
+    zero = op.multiply(score, 0.0)
+    return [label, transformed(node, op.concat(*((zero, score) if chosen else (score, zero)), axis=1))]
 
 
 @imports("TreeEnsemble", domain=ML, since=5)

@@ -44,14 +44,17 @@ class _Factors:
 
 
 def _eliminated(node: TorchNode, a: Tensor) -> _Factors:
-    """Eliminate with the largest pivot of each column."""
+    """Eliminate with the largest pivot of each column. As in LAPACK, what is not a number is one only where it is on
+    the diagonal already."""
     batch, height, width = node.shape(a)
     rows, columns = node.tensor(numbers_below(height)), node.tensor(numbers_below(width))
 
     def trip(j: Tensor, state: Sequence[Tensor]) -> tuple[list[Operand], list[Row]]:
         x, order, info = state
-        column = op.abs(at(x, j, 2))
-        place = node.tensor(op.argmax(op.where(op.greater_equal(rows, j), column, node.like(-1, x)), 1, True))
+        column = node.tensor(op.abs(at(x, j, 2)))
+        is_other = op.logical_and(op.greater(rows, j), op.logical_not(op.isnan(column)))
+        choices = op.where(op.logical_or(op.equal(rows, j), is_other), column, node.like(-1, x))
+        place = node.tensor(op.argmax(choices, 1, True))
         swapped = node.tensor(op.where(op.equal(rows, j), place, op.where(op.equal(rows, place), j, rows)))
         y = node.tensor(op.gather_nd(x, op.expand_dims(swapped, 2), 1))
         pivot = node.tensor(op.expand_dims(at(at(y, j, 1), j, 1), 1))

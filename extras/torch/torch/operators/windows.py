@@ -11,7 +11,7 @@ from operator import getitem
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import AnyFloat, i64
 from xdsl.ir import Attribute
 
 from relex.dialects.sizes import Size, count
@@ -86,9 +86,20 @@ def max_pool(
     rank = _rank(node)
     windows = _windows(size, rank, stride, padding, dilation, ceil_mode)
     if is_used(node, 1):
-        return _over(node, rank, maxima_and_places, x, windows)
+        return _over(node, rank, _maxima_and_places, x, windows)
     y = _over(node, rank, maxima, x, windows)
     return [y] if node.name.endswith("_with_indices") else y
+
+
+def _maxima_and_places(node: TorchNode, x: Tensor, windows: Windows) -> list[Operand]:
+    """Return the maximum of each window, and where it is: the first one, but of NaN the last one."""
+    y, place = maxima_and_places(node, x, windows)
+    if not isinstance(x.element_type, AnyFloat):
+        return [y, place]
+    pixels = node.shape(x)[2:]
+    numbers = node.reshape(numbers_below(count(pixels)), pixels)
+    last = maxima(node, node.tensor(op.where(op.isnan(x), numbers, -1)), windows)
+    return [y, op.where(op.isnan(y), last, place)]
 
 
 @imports("aten.max_unpool2d", "aten.max_unpool3d")
@@ -193,7 +204,7 @@ def _adaptive_max(node: TorchNode, x: Tensor, wanted: Sequence[Size]) -> list[Op
         return [_no_windows(node, x, wanted, element_type) for element_type in (x.element_type, i64)]
     rank, size = len(wanted), _equal_windows(node, x, wanted)
     if size is not None:
-        return _over(node, rank, maxima_and_places, x, _windows(size, rank, size, 0))
+        return _over(node, rank, _maxima_and_places, x, _windows(size, rank, size, 0))
     shape = node.shape(x)
     pixels, axes = shape[-rank:], list(range(len(shape) - rank, len(shape)))
     places: list[Operand] = []
