@@ -1,4 +1,4 @@
-"""Matrix products of numbers of bf16, in pairs, for tiles."""
+"""Products of numbers of bf16, in pairs, for tiles."""
 
 from __future__ import annotations
 
@@ -10,15 +10,24 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f32
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects import relex
+from relex.dialects.arrays import Array, np
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.passes.analysis.tile_nests import MOST_WORDS
 from relex.passes.cpu import cost
 from relex.passes.graph.layout.byte_factors import Emitter
+from relex.passes.graph.layout.bytes_in_blocks import in_larger_blocks
 
 
 def pack_pairs(op: Operation) -> Callable[[], None] | None:
-    """Return what replaces a matrix product of numbers of bf16; None for anything else, and for few rows: these take as
-    long as the other operand takes to come from memory, however they are multiplied."""
+    """Return what replaces a product of numbers of bf16, of matrices or a convolution; None for anything else."""
+    return _pack_blocks(op) if isinstance(op, relex.Conv2dBlockedOp) else _pack_matrices(op)
+
+
+def _pack_matrices(op: Operation) -> Callable[[], None] | None:
+    """Return what replaces a matrix product; None for few rows: these take as long as the other operand takes to come
+    from memory, however they are multiplied."""
     if not isinstance(op, relex.MatmulOp | relex.DenseOp) or min(map(rank_of, op.operands)) < 2:
         return None
     (*_, rows, terms), (*_, columns) = shape_of(op.operands[0]), shape_of(op.result)
@@ -64,3 +73,28 @@ def fill_tiles(out: Emitter, lhs: SSAValue, rhs: SSAValue) -> tuple[SSAValue, SS
         out.add(relex.PadOp(lhs, [*before_left, 0, missing], 0)),
         out.add(relex.PadOp(rhs, [*before_right, 0, missing, 0, 0], 0)),
     )
+
+
+def _pack_blocks(op: relex.Conv2dBlockedOp) -> Callable[[], None] | None:
+    """Return what replaces a convolution with channels in blocks, of a constant weight."""
+    data, weight = _narrow(op.data), relex.array_of(op.weight)
+    if op.depthwise is not None or data is None or weight is None or rank_of(data) < 5:
+        return None
+    numbers = weight.astype(numpy_dtype(bf16))
+    if not np.array_equal(numbers.astype(weight.dtype), weight) or not _is_of(op.result, f32):
+        return None
+    size = shape_of(data)[4]
+    if numbers.shape[4] != size:
+        numbers = in_larger_blocks(numbers, size)
+    return partial(_replace_blocks, op, data, numbers) if size % 2 == 0 else None
+
+
+def _replace_blocks(op: relex.Conv2dBlockedOp, data: SSAValue, weight: Array) -> None:
+    out, windows = Emitter(op), op.windows(weight.shape)
+    if any(windows.padding):
+        widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
+        data = out.add(relex.PadOp(data, [0, 0, 0, 0, *widths, 0, 0], 0))
+    words = out.add(relex.PackBytesOp(data, 4))
+    constant = out.add(relex.PackBytesOp(out.add(relex.ConstantOp(weight)), 4))
+    places = windows.strides, [0], windows.dilation
+    out.finish(out.add(relex.Conv2dBlockedPairsOp(words, constant, *places, False, as_integer(op.groups))))

@@ -183,6 +183,39 @@ def test_convolutions(size: tuple[int, int], strides: list[int], images: int | s
 
 
 @needs_software_tiles
+@pytest.mark.sampled
+@pytest.mark.parametrize("images", [2, "n"])
+@pytest.mark.parametrize(("size", "strides"), [((14, 14), [1, 1]), ((28, 20), [1, 1]), ((17, 33), [2, 1])], ids=str)
+def test_convolutions_of_pairs(size: tuple[int, int], strides: list[int], images: int | str):
+    """Convolutions of f32 in bf16, with a layer that two others read, and a sum with it."""
+    kinds = [(3, 32, 3), (32, 64, 1), (64, 64, 3), (64, 96, 1)]
+    weights = [
+        RNG.standard_normal((outputs, inputs, side, side)).astype(np.float32) * (inputs * side**2) ** -0.5
+        for inputs, outputs, side in kinds
+    ]
+    x = RNG.standard_normal((2, 3, *size)).astype(np.float32)
+    y, builder = Var("x", (images, *x.shape[1:]), "float32"), BlockBuilder()
+
+    def convolved(value: Any, w: Array) -> Any:
+        return op.relu(op.conv2d(value, const(w), strides=strides, padding=[w.shape[2] // 2] * 4))
+
+    with builder.function("main", [y]):
+        first, second, third, last = weights
+        value = builder.emit(convolved(y, first))
+        value = builder.emit(convolved(value, second))
+        strides = [1, 1]
+        value = builder.emit(op.add(value, convolved(value, third)))
+        builder.emit_func_output(builder.emit(convolved(value, last)))
+    module = builder.get()
+    before, found = counts()[2], in_software(module, "bf16")["main"](x)
+    assert counts()[2] > before
+    wanted = build(module, target=WITHOUT, precision="bf16")["main"](x)
+    # Sums that are added up in another order may be rounded to the neighbouring bf16.
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=2.0**-8 * abs(wanted).max())
+    assert np.linalg.norm(found - wanted) < 2.0**-10 * np.linalg.norm(wanted)
+
+
+@needs_software_tiles
 def test_batches():
     """Each of a batch of products has a matrix of columns."""
     builder = BlockBuilder()
