@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import copysign
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType, StringAttr, i32
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, StringAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.errors import PassError, fail, name_of
@@ -16,7 +17,7 @@ from relex.dialects.function_arguments import TENSORIZED_ATTR
 from relex.dialects.index.atoms import Atom
 from relex.dialects.index.expr import Index, IndexExpr, depends_on, terms_of
 from relex.dialects.index.values import replace_atoms
-from relex.dialects.tir import TILE_PRODUCTS, BlockOp, ForOp, TileProduct
+from relex.dialects.tir import TILE_PRODUCTS, BlockOp, ForOp, InitOp, IterKind, TileProduct
 from relex.dialects.tir.accesses import Access, Element
 from relex.dialects.tir.tiles import MOST_BYTES, MOST_ROWS
 from relex.dialects.upstream.hints import isa
@@ -30,6 +31,7 @@ from relex.passes.analysis.loop_tree import (
     label_of,
     loops_of,
     name_of_block,
+    variables_of_kind,
 )
 
 WORD_BYTES = 4
@@ -86,15 +88,32 @@ class TileNest:
         for inner in nest:
             check_serial(inner)
         check_nested(nest)
-        if others or block.init is not None or guard_of(block) is not None:
-            fail(loop, f"expected {label_of(loop)} to be around one block without an init and without a condition")
+        if others or guard_of(block) is not None:
+            fail(loop, f"expected {label_of(loop)} to be around one block without a condition")
         if len(nest) < 3:
             fail(loop, f"expected loops over words, rows and columns from {label_of(loop)} on")
         *terms, words, rows, columns = nest
         total, (left, right) = _sum_of_products(block, by, product)
         made = cls(block, by, terms, words, rows, columns, total, left, right)
         made._check(product.element)
+        if block.init is not None:
+            made._check_init(block.init)
         return made
+
+    def _check_init(self, init: InitOp) -> None:
+        """Fail unless an init sets the sums to zeros in the first iteration of the loops of the nest."""
+        name, stored = name_of_block(self.block), [op for op in init.body.block.ops if isinstance(op, memref.StoreOp)]
+        if [(op.memref, Access.of(op).element) for op in stored] != [(self.total.buffer, self.total.element)]:
+            fail(init, f"expected the init of {name} to store the element that {name} adds to")
+        if not _is_zero(stored[0].value):
+            fail(init, f"expected the init of {name} to store zeros")
+        if not variables_of_kind(self.block, IterKind.REDUCE) <= {loop.variable for loop in (*self.terms, self.words)}:
+            fail(init, f"expected all terms of {name} in loops from {label_of([*self.terms, self.words][0])} on")
+
+    @property
+    def begins_with_zeros(self) -> bool:
+        """Whether the sums are zeros before the nest runs."""
+        return self.block.init is not None
 
     def _check(self, element: Attribute) -> None:
         limits = (self.words, MOST_WORDS), (self.rows, ABREAST * MOST_ROWS), (self.columns, ABREAST * MOST_WORDS)
@@ -169,7 +188,7 @@ class TileNest:
 
 def _sum_of_products(block: BlockOp, by: str, product: TileProduct) -> tuple[Access, Sequence[Access]]:
     """Return what a block adds to, and both factors of what it adds; fail if it does anything else."""
-    accesses = block_accesses(block)
+    accesses = [access for access in block_accesses(block) if access.op.parent is block.body.block]
     writes = [access for access in accesses if access.is_write]
     reads: dict[SSAValue, Access] = {access.op.results[0]: access for access in accesses if not access.is_write}
     adds = writes[0].op.operands[0].owner if len(writes) == 1 and len(reads) == 3 else None
@@ -186,6 +205,14 @@ def _sum_of_products(block: BlockOp, by: str, product: TileProduct) -> tuple[Acc
     if [(old.buffer, old.element) for old in olds] != [(writes[0].buffer, writes[0].element)]:
         fail(block, f"expected {name_of_block(block)} to read the element that it adds to")
     return writes[0], [reads[value] for value in factors[0].operands]
+
+
+def _is_zero(value: SSAValue) -> bool:
+    match value.owner:
+        case arith.ConstantOp(value=FloatAttr() | IntegerAttr() as number):
+            return number.value.data == 0 and copysign(1, number.value.data) > 0
+        case _:
+            return False
 
 
 def _check_apart(access: Access, loop: ForOp) -> None:

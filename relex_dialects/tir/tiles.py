@@ -124,6 +124,24 @@ class TileOp(StateOp):
         _verify_number(self.tile)
 
 
+@irdl_op_definition
+class ZeroTileOp(TileOp):
+    """
+    Fills a tile with zeros.
+
+    ```mlir
+    tir.zero_tile 0
+    ```
+    """
+
+    name = "tir.zero_tile"
+
+    assembly_format = "$tile attr-dict"
+
+    def __init__(self, tile: int):
+        super().__init__(properties={"tile": IntegerAttr(tile, i64)})
+
+
 class MoveTileOp(TileOp):
     """An op that copies a tile from or to a buffer. The bytes of a row are contiguous, from the element at the indices
     on; the rows are `step` places of a dimension apart."""

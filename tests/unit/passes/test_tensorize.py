@@ -7,7 +7,7 @@ import pytest
 
 from relex.dialects import parse_module
 from relex.dialects.errors import CompileError
-from relex.dialects.tir import MultiplyTilesOp
+from relex.dialects.tir import MultiplyTilesOp, ZeroTileOp
 from relex.lowering import ConvertTirToScfPass
 from relex.passes import ApplySchedulePass
 from relex.passes.analysis.tile_nests import tensorized
@@ -113,10 +113,32 @@ def test_other_instructions():
         tensorize(text, "i")
 
 
-def test_init_is_elsewhere():
-    text = product(16, 16, 16, init=f"tir.init {{ memref.store %zero, %Y[%vi, %vj] : {WORDS} }}")
-    with pytest.raises(CompileError, match="around one block without an init"):
-        tensorize(text)
+INIT = f"tir.init {{ memref.store %zero, %Y[%vi, %vj] : {WORDS} }}"
+
+
+def test_sums_begin_with_zeros():
+    text = product(20, 16, 16, init=INIT)
+    lowered = ConvertTirToScfPass()(tensorize(text).module)
+    assert sum(isinstance(op, ZeroTileOp) for op in lowered.walk()) == 2
+    x, w, y = (RNG.integers(-(2**31), 2**31 - 1, (80, 80), np.int32) for _ in range(3))
+    expected, found = interpret(parse_module(text))["main"](x, w, y), np.zeros_like(y)
+    interpret(lowered)["main"](x, w, y, found)
+    np.testing.assert_array_equal(found, expected)
+    assert (found[:20, :16] != y[:20, :16]).any()
+
+
+@pytest.mark.parametrize(
+    ("text", "loop", "message"),
+    [
+        (product(16, 16, 16, init=INIT), "k", "expected all terms of @Y in loops from @k on"),
+        (product(16, 16, 16, init=INIT).replace("constant 0 : i32", "constant 1 : i32"), "t", "of @Y to store zeros"),
+        (product(16, 16, 16, init=INIT.replace("%vi, %vj", "%vj, %vi")), "t", "to store the element that @Y adds to"),
+    ],
+    ids=["terms", "value", "place"],
+)
+def test_other_inits(text: str, loop: str, message: str):
+    with pytest.raises(CompileError, match=message):
+        tensorize(text, loop)
 
 
 def test_loops_that_changed_stay_loops():
