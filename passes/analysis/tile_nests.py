@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product as pairs_of
 from math import copysign
 
 from xdsl.dialects import arith, memref
@@ -65,13 +66,14 @@ class TileCopy:
 @dataclass(frozen=True)
 class TileNest:
     """A block that multiplies words, in loops of which the three innermost ones become tiles: over the words of a row
-    of one operand, which are as many words of a column of the other one, over rows, and over columns. The loops around
-    them, the terms, stay."""
+    of one operand, which are as many words of a column of the other one, over rows, and over columns. A loop over two
+    groups of rows, such as rows of an image, may be around the last two. The loops around them, the terms, stay."""
 
     block: BlockOp
     by: str
     terms: Sequence[ForOp]
     words: ForOp
+    groups: ForOp | None
     rows: ForOp
     columns: ForOp
     total: Access
@@ -94,7 +96,10 @@ class TileNest:
             fail(loop, f"expected loops over words, rows and columns from {label_of(loop)} on")
         *terms, words, rows, columns = nest
         total, (left, right) = _sum_of_products(block, by, product)
-        made = cls(block, by, terms, words, rows, columns, total, left, right)
+        groups = None
+        if terms and any(depends_on(form, words.variable) for form in total.element):
+            words, groups = terms.pop(), words
+        made = cls(block, by, terms, words, groups, rows, columns, total, left, right)
         made._check(product.element)
         if block.init is not None:
             made._check_init(block.init)
@@ -116,8 +121,9 @@ class TileNest:
         return self.block.init is not None
 
     def _check(self, element: Attribute) -> None:
-        limits = (self.words, MOST_WORDS), (self.rows, ABREAST * MOST_ROWS), (self.columns, ABREAST * MOST_WORDS)
-        for loop, most in limits:
+        most_rows = ABREAST * MOST_ROWS if self.groups is None else MOST_ROWS
+        limits = [(self.words, MOST_WORDS), (self.rows, most_rows), (self.columns, ABREAST * MOST_WORDS)]
+        for loop, most in limits if self.groups is None else [*limits, (self.groups, ABREAST)]:
             if not isinstance(loop.extent, int) or not 1 <= loop.extent <= most:
                 fail(loop, f"expected {label_of(loop)} to have 1 to {most} iterations")
         for access, kind in ((self.left, i32), (self.right, i32), (self.total, element)):
@@ -130,8 +136,9 @@ class TileNest:
                     self.block,
                     f"expected {name_of(factor)} not to share memory with the sums in {name_of(self.total.buffer)}",
                 )
-        for access, loop in ((self.left, self.columns), (self.right, self.rows)):
-            _check_apart(access, loop)
+        for access, loop in ((self.left, self.columns), (self.right, self.rows), (self.right, self.groups)):
+            if loop is not None:
+                _check_apart(access, loop)
         for loop in (*self.terms, self.words):
             _check_apart(self.total, loop)
         _ = self.totals, self.operands
@@ -167,12 +174,15 @@ class TileNest:
         name = name_of(access.buffer)
         if last != len(access.element) - 1 or distance != 1:
             fail(self.block, f"expected words of {name} side by side along {label_of(words)}")
-        if dimension == last or step < 1:
+        if step < 1 or (dimension == last and access is not self.left):
             fail(self.block, f"expected {label_of(rows)} to index {name} upwards, and not in the last dimension")
         inside = {loop.variable for loop in (self.words, self.rows, self.columns)}
-        for i, (row, height) in enumerate(_parts(rows, MOST_ROWS)):
+        groups = _parts(self.groups, 1) if self.groups is not None and rows is self.rows else [(0, 1)]
+        for i, ((group, _), (row, height)) in enumerate(pairs_of(groups, _parts(rows, MOST_ROWS))):
             for j, (column, width) in enumerate(_parts(words, MOST_WORDS)):
                 starts: dict[Atom, Index] = {**dict.fromkeys(inside, 0), rows.variable: row, words.variable: column}
+                if self.groups is not None:
+                    starts[self.groups.variable] = group
                 element = tuple(replace_atoms(form, starts.get) for form in access.element)
                 yield TileCopy(first + across * i + j, height, width, access.buffer, element, dimension, step)
 

@@ -355,6 +355,9 @@ MIN_WORDS_OF_A_TILE = 4
 MIN_ROWS_OF_A_TILE = 4
 """Rows of a product; for fewer, loading the columns takes the time, by tiles as by vectors."""
 
+LATENCY_OF_TILES = 52
+"""Cycles until the sums of an instruction can be added to."""
+
 LOW_ROWS_OF_TILES = (16, 4, 1)
 """Rows of the tiles for the remainder of a number of rows that is only known at run time."""
 

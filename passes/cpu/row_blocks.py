@@ -56,7 +56,18 @@ def row_blocks(axes: ReductionAxes, tile: Tile, processor: Processor) -> RowBloc
     if rows * terms * size <= (cost.L2_SIZES_OF_ALL_ROWS * processor.l2_bytes if is_copied else processor.l3_bytes):
         return RowBlocks(0, stride)
     fitting = int(cost.L3_SIZES_OF_A_BLOCK * processor.l3_bytes) // (tile.rows * (stride or terms) * size)
-    return RowBlocks(_tiles_in_a_block(rows // tile.rows, fitting), stride)
+    return RowBlocks(tiles_in_a_block(rows // tile.rows, fitting), stride)
+
+
+def blocks_for_tiles(axes: ReductionAxes, tile: Tile, processor: Processor) -> RowBlocks:
+    """Return the blocks for the rows of a reduction that is computed in tiles of a matrix unit: these take an operand
+    so fast that it has to be in the second-level cache, and columns may come from farther away once for several
+    tiles."""
+    rows, size = axes.row_count, tile.rows * count(axes.reduction.terms) * axes.reduction.bits // 8
+    if axes.left is None or axes.has_open_rows or rows is None or rows // tile.rows * size <= processor.l2_bytes:
+        return RowBlocks()
+    fitting, panels = processor.l2_bytes // size, -(-axes.column_count // tile.columns)
+    return RowBlocks(tiles_in_a_block(rows // tile.rows, fitting)) if min(fitting, panels) > 1 else RowBlocks()
 
 
 def _spread(rows: int, terms: int, size: int, processor: Processor) -> int:
@@ -66,7 +77,7 @@ def _spread(rows: int, terms: int, size: int, processor: Processor) -> int:
     return min((first, first + line), key=lambda stride: lines_in_a_set(rows, stride * size, processor))
 
 
-def _tiles_in_a_block(tiles: int, fitting: int) -> int:
+def tiles_in_a_block(tiles: int, fitting: int) -> int:
     """Return the number of tiles in a block if `fitting` fit, or up to half of that, so that few are left over; 0 if
     all of them are one block."""
     most = max(min(fitting, tiles // cost.ENOUGH_BLOCKS), cost.MIN_TILES_IN_A_BLOCK)

@@ -196,12 +196,12 @@ def move_consumer(schedule: Schedule, block: Block, loop: Loop) -> Block:
     return epilogue
 
 
-def multiply_tiles(schedule: Schedule, terms: Sequence[Loop], rows: Loop, columns: Loop, by: str) -> None:
-    """Compute the sums of a tile by an instruction of a matrix unit, as many words of a row at a time as a tile holds
-    and divide the last terms."""
+def multiply_tiles(schedule: Schedule, terms: Sequence[Loop], rows: Sequence[Loop], columns: Loop, by: str) -> None:
+    """Compute the sums of a tile, whose rows are in some loops, by an instruction of a matrix unit, as many words of a
+    row at a time as a tile holds and divide the last terms."""
     *others, last = terms
     step, words = schedule.split(last, [None, divisors(schedule.loop_op(last), MOST_WORDS)[-1]])
-    schedule.reorder(*others, step, words, rows, columns)
+    schedule.reorder(*others, step, words, *rows, columns)
     schedule.tensorize([*others, step][0], by)
 
 

@@ -166,10 +166,8 @@ class MoveTileOp(TileOp):
         assert isa(kind, MemRefType)
         if (rank := kind.get_num_dims()) != len(self.indices):
             raise VerifyException(f"expected {rank} indices, one for each dimension, found {len(self.indices)}")
-        if self.dimension.value.data not in range(rank - 1):
-            raise VerifyException(
-                f"expected rows along a dimension before the last one, found {self.dimension.value.data}"
-            )
+        if self.dimension.value.data not in range(rank):
+            raise VerifyException(f"expected rows along one of {rank} dimensions, found {self.dimension.value.data}")
         if self.step.value.data < 1:
             raise VerifyException(f"expected rows 1 place apart or more, found {self.step.value.data}")
         if not takes_whole_bytes(kind.element_type) or MOST_BYTES % size_in_bytes(kind.element_type):

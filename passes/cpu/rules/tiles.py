@@ -338,7 +338,7 @@ def _compute_sums(schedule: Schedule, nest: _Nest, users: Sequence[Block], row_t
             _use_registers(schedule, user, nest, row_tile, tiling)
         skip_padding(schedule, nest.block)
         return
-    multiply_tiles(schedule, nest.terms, nest.rows, nest.columns, tiling.by)
+    multiply_tiles(schedule, nest.terms, [nest.rows, *nest.inside], nest.columns, tiling.by)
 
 
 def _in_partial_sums(schedule: Schedule, nest: _Nest, tiling: Tiling) -> tuple[_Nest, Loop | None]:

@@ -78,15 +78,53 @@ def fill_tiles(out: Emitter, lhs: SSAValue, rhs: SSAValue) -> tuple[SSAValue, SS
 def _pack_blocks(op: relex.Conv2dBlockedOp) -> Callable[[], None] | None:
     """Return what replaces a convolution with channels in blocks, of a constant weight."""
     data, weight = _narrow(op.data), relex.array_of(op.weight)
-    if op.depthwise is not None or data is None or weight is None or rank_of(data) < 5:
+    if op.depthwise is not None or data is None or weight is None or not _fills_tiles(op):
         return None
     numbers = weight.astype(numpy_dtype(bf16))
     if not np.array_equal(numbers.astype(weight.dtype), weight) or not _is_of(op.result, f32):
         return None
+    if rank_of(data) == 4:
+        return _pack_pixels(op, data, numbers)
     size = shape_of(data)[4]
     if numbers.shape[4] != size:
         numbers = in_larger_blocks(numbers, size)
     return partial(_replace_blocks, op, data, numbers) if size % 2 == 0 else None
+
+
+def _fills_tiles(op: relex.Conv2dBlockedOp) -> bool:
+    """Return whether a convolution has enough work, and rows of images that are long enough."""
+    shape = [cost.LIKELY_EXTENT if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
+    return prod(shape) * op.terms // 2 >= cost.MIN_STEPS_IN_TILES and shape[3] >= cost.MIN_ROWS_OF_A_TILE
+
+
+def _pack_pixels(op: relex.Conv2dBlockedOp, data: SSAValue, weight: Array) -> Callable[[], None] | None:
+    """Return what replaces a convolution of data with few channels: the channels of a place become words next to each
+    other, so that a row of a window is a row of words."""
+    words, width = -(-weight.shape[1] // 2), weight.shape[3]
+    is_plain = as_integer(op.groups) == 1 and op.windows(weight.shape).dilation[1] == 1
+    if not is_plain or DYNAMIC_INDEX in shape_of(data)[1:] or words * width not in _WORDS_OF_A_ROW:
+        return None
+    return partial(_replace_pixels, op, data, weight)
+
+
+_WORDS_OF_A_ROW = range(cost.MIN_WORDS_OF_A_TILE, MOST_WORDS + 1)
+
+
+def _replace_pixels(op: relex.Conv2dBlockedOp, data: SSAValue, weight: Array) -> None:
+    out, windows = Emitter(op), op.windows(weight.shape)
+    outputs, channels, height, width, _, size = weight.shape
+    words, missing = -(-channels // 2), channels % 2
+    widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
+    places = out.add(relex.PermuteDimsOp(data, [0, 2, 3, 1]))
+    filled = out.add(relex.PadOp(places, [0, 0, *widths, 0, missing], 0))
+    packed = out.add(relex.PackBytesOp(filled, 3))
+    images, rows, columns, _ = shape_of(packed)
+    row = out.add(relex.ReshapeOp(packed, [-1 if images == DYNAMIC_INDEX else images, 1, rows, columns * words]))
+    by_place = np.pad(weight, [(0, 0), (0, missing), *[(0, 0)] * 4]).transpose(0, 4, 2, 3, 1, 5)
+    numbers = by_place.reshape(outputs, 1, height, width * 2 * words, 1, size)
+    constant = out.add(relex.PackBytesOp(out.add(relex.ConstantOp(numbers)), 3))
+    strides = [windows.strides[0], windows.strides[1] * words]
+    out.finish(out.add(relex.Conv2dBlockedPairsOp(row, constant, strides, [0], [windows.dilation[0], 1])))
 
 
 def _replace_blocks(op: relex.Conv2dBlockedOp, data: SSAValue, weight: Array) -> None:

@@ -123,3 +123,18 @@ func.func @images(%x: tensor<1x2x8x8x32xbf16>)
   %3 = relex.conv2d_blocked %0, %u : (tensor<1x2x8x8x32xf32>, tensor<1x2x1x1x32x32xf32>) -> tensor<1x1x8x8x32xf32>
   func.return %1, %2, %3 : tensor<1x2x8x8x32xf32>, tensor<1x2x6x6x32xf32>, tensor<1x1x8x8x32xf32>
 }
+
+// The channels of a place become words side by side, and a row of a window a row of words.
+// TILES-LABEL: func.func @pixels
+// TILES:         [[A:%.+]] = relex.permute_dims %x axes = [0, 2, 3, 1]
+// TILES-NEXT:    [[B:%.+]] = relex.pad [[A]] pad_width = [0, 0, 3, 3, 3, 3, 0, 1] {{.+}} -> tensor<1x38x38x4xbf16>
+// TILES-NEXT:    [[C:%.+]] = relex.pack_bytes [[B]] axis = 3 : (tensor<1x38x38x4xbf16>) -> tensor<1x38x38x2xi32>
+// TILES-NEXT:    [[D:%.+]] = relex.reshape [[C]] shape = [1, 1, 38, 76]
+// TILES:         relex.conv2d_blocked_pairs [[D]], {{%.+}} strides = [2, 4] padding = [0]
+// TILES-SAME:      (tensor<1x1x38x76xi32>, tensor<1x1x7x14x1x32xi32>) -> tensor<1x1x16x16x32xf32>
+func.func @pixels(%x: tensor<1x3x32x32xbf16>) -> tensor<1x1x16x16x32xf32> {
+  %w = relex.constant dense<0.5> : tensor<1x3x7x7x1x32xf32>
+  %0 = relex.astype %x dtype = f32 : (tensor<1x3x32x32xbf16>) -> tensor<1x3x32x32xf32>
+  %1 = relex.conv2d_blocked %0, %w strides = [2, 2] padding = [3] : (tensor<1x3x32x32xf32>, tensor<1x3x7x7x1x32xf32>) -> tensor<1x1x16x16x32xf32>
+  func.return %1 : tensor<1x1x16x16x32xf32>
+}
