@@ -364,6 +364,10 @@ LOW_ROWS_OF_TILES = (16, 4, 1)
 MIN_COLUMNS_OF_A_TILE = 9
 """Columns of a product; fewer would leave half of each tile idle."""
 
+MAX_WORDS_AT_ONCE = 2**11
+"""Words of a sum that are added up at once, so that half of the second-level cache, of 2 MB on all processors with
+tiles, holds the rows of `MIN_TILES_IN_A_BLOCK` tiles."""
+
 MIN_STEPS_IN_TILES = 2**13
 """Steps of a product in words. Setting the shapes of tiles and releasing them takes some 200 cycles, the time of that
 many steps in vectors of 16 words."""

@@ -67,7 +67,14 @@ def blocks_for_tiles(axes: ReductionAxes, tile: Tile, processor: Processor) -> R
     if axes.left is None or axes.has_open_rows or rows is None or rows // tile.rows * size <= processor.l2_bytes:
         return RowBlocks()
     fitting, panels = processor.l2_bytes // size, -(-axes.column_count // tile.columns)
-    return RowBlocks(tiles_in_a_block(rows // tile.rows, fitting)) if min(fitting, panels) > 1 else RowBlocks()
+    if min(fitting, panels) < 2:
+        return RowBlocks()
+    terms, element = count(axes.reduction.terms), axes.reduction.bits // 8
+    distance = prod(axes.left.shape[axes.left_dimension + 1 :]) * element
+    collides = lines_in_a_set(tile.rows, distance, processor) >= processor.l1_ways
+    is_copied = collides and panels >= cost.MIN_PANELS_FOR_COPIES and function_of(axes.reduction.block).noalias
+    stride = _spread(tile.rows, terms, element, processor) if is_copied else 0
+    return RowBlocks(tiles_in_a_block(rows // tile.rows, fitting), stride)
 
 
 def _spread(rows: int, terms: int, size: int, processor: Processor) -> int:

@@ -14,7 +14,8 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
-from relex.passes.analysis.tile_nests import MOST_WORDS
+from relex.dialects.tir.tiles import MOST_ROWS
+from relex.passes.analysis.tile_nests import ABREAST, MOST_WORDS
 from relex.passes.cpu import cost
 from relex.passes.graph.layout.byte_factors import Emitter
 from relex.passes.graph.layout.bytes_in_blocks import in_larger_blocks
@@ -58,8 +59,29 @@ def _replace(op: relex.MatmulOp | relex.DenseOp, lhs: SSAValue, rhs: SSAValue) -
     if isinstance(op, relex.DenseOp):
         rhs = out.add(relex.PermuteDimsOp(rhs))
     words = out.add(relex.PackBytesOp(lhs, -1)), out.add(relex.PackBytesOp(rhs, -2))
-    product = out.add(relex.MatmulPairsOp(*fill_tiles(out, *words)))
+    left, right = fill_tiles(out, *words)
+    parts = _parts_of_terms(left, right)
+    size, rank = shape_of(right)[0] // parts, rank_of(left)
+    product: SSAValue | None = None
+    for first in range(0, size * parts, size) if parts > 1 else ():
+        a = out.add(relex.StridedSliceOp(left, [rank - 1], [first], [first + size]))
+        b = out.add(relex.StridedSliceOp(right, [0], [first], [first + size]))
+        part = out.add(relex.MatmulPairsOp(a, b))
+        product = part if product is None else out.add(relex.AddOp(product, part))
+    if product is None:
+        product = out.add(relex.MatmulPairsOp(left, right))
     out.finish(product if _is_of(op.result, f32) else out.add(relex.AstypeOp(product, bf16)))
+
+
+def _parts_of_terms(lhs: SSAValue, rhs: SSAValue) -> int:
+    """Return the number of parts of the sums of a product with a constant, of which each is added to the ones before:
+    otherwise the second-level cache would not hold the rows that use a panel."""
+    *_, rows, words = shape_of(lhs)
+    least = cost.MIN_TILES_IN_A_BLOCK * ABREAST * MOST_ROWS
+    if rank_of(rhs) > 2 or relex.array_of(rhs) is None or rows in range(least):
+        return 1
+    least = -(-words // cost.MAX_WORDS_AT_ONCE)
+    return next((n for n in range(least, words // MOST_WORDS + 1) if words % (n * MOST_WORDS) == 0), 1)
 
 
 def fill_tiles(out: Emitter, lhs: SSAValue, rhs: SSAValue) -> tuple[SSAValue, SSAValue]:

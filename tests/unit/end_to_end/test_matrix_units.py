@@ -141,6 +141,16 @@ def test_pairs(rows: int | str, sizes: tuple[int, int], kind: str):
     assert (products > 0) == (isinstance(rows, str) or rows >= 15), products
 
 
+@needs_software_tiles
+def test_many_terms():
+    """Sums in parts, of rows in blocks that are copied, so that they do not evict each other from caches."""
+    w, x = (RNG.standard_normal(size).astype(bfloat16) for size in ((256, 8192), (300, 8192)))
+    module = floats(300, w, constant=True)
+    lowered = with_tiles(module)
+    assert sum(isinstance(op, MultiplyTilesOp) for op in lowered.walk()) > 8
+    check_floats(in_software(module)["main"](x), x, w)
+
+
 def test_pairs_mean_the_same_to_the_interpreter():
     w, x = (RNG.standard_normal(size).astype(bfloat16) for size in ((40, 200), (33, 200)))
     module = floats(33, w, constant=False)
