@@ -285,6 +285,20 @@ def conv2d_blocked_packed(
     of a block. If a block is one word, the data may be `[N, C, H, W]`. Channels are not convolved on their own.
     """
 
+def conv2d_blocked_pairs(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    depthwise: bool = False,
+    groups: int = 1,
+) -> Call:
+    """
+    The convolution, as `relex.conv2d_blocked`, of numbers of bf16, packed in pairs along the input channels of a block.
+    It is added up in f32. Numbers below 2**-126 may count as zeros. Channels are not convolved on their own.
+    """
+
 def conv2d_packed(
     data: Operand,
     weight: Operand,

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness, i32
 
 from relex.dialects.dtypes import ui8
 from relex.dialects.relex import DenseOp, MatmulOp, MatmulPackedOp, MatmulPairsOp, Operator, PackBytesOp
-from relex.dialects.relex.packed import BYTES, PackedProduct
+from relex.dialects.relex.packed import BYTES, PackedProduct, PairsProduct
 from relex.dialects.relex.types import broadcast
 from relex.lowering import te
 from relex.lowering.legalizations.broadcasting import broadcast_indices
@@ -49,7 +49,7 @@ def made_wide(data: te.Tensor) -> te.Tensor:
 
 def times(op: Operator, lhs: te.PrimExpr, rhs: te.PrimExpr) -> te.PrimExpr:
     """Return the product of two elements, or of the numbers in them."""
-    if isinstance(op, MatmulPairsOp):
+    if isinstance(op, PairsProduct):
         return te.call("dot2", lhs, rhs)
     return te.call("dot4", lhs, rhs) if isinstance(op, PackedProduct) else lhs * rhs
 

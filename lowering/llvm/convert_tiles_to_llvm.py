@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i8
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.target.features import has_feature_of, module_target
-from relex.dialects.tir import ConfigureTilesOp, LoadTileOp, MultiplyTilesOp, ReleaseTilesOp, StoreTileOp
+from relex.dialects.tir import ConfigureTilesOp, LoadTileOp, MultiplyTilesOp, ReleaseTilesOp, StoreTileOp, ZeroTileOp
 from relex.dialects.tir.tiles import MoveTileOp
 from relex.lowering.conversion import Conversion, ConversionTable
 from relex.lowering.llvm.buffers import MemRefOperand, as_value, product
@@ -51,6 +51,13 @@ def configuration(shapes: Sequence[tuple[int, int]]) -> bytes:
 def convert_release(op: ReleaseTilesOp, conversion: Conversion) -> None:
     """Convert to `tilerelease`."""
     conversion.add(call_intrinsic("llvm.x86.tilerelease", [], []))
+    conversion.replace()
+
+
+@TILES_TO_LLVM.rule(ZeroTileOp)
+def convert_zero(op: ZeroTileOp, conversion: Conversion) -> None:
+    """Convert to `tilezero`."""
+    conversion.add(call_intrinsic("llvm.x86.tilezero", [constant(conversion, op.tile.value.data, i8)], []))
     conversion.replace()
 
 

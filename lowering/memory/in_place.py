@@ -187,9 +187,8 @@ def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
     )
     loads = [op for op in readers if isinstance(op, memref.LoadOp)]
     stores = [op for op in writers if isinstance(op, memref.StoreOp)]
-    if loads and all(any(_is_copied(load, store) for store in stores) for load in loads):
-        # The output is the input, with updates that may depend on what is there.
-        writers = [op for op in writers if not isinstance(op, memref.LoadOp)]
+    # What is loaded from the output has been stored there before, by whichever name.
+    writers = [op for op in writers if not isinstance(op, memref.LoadOp)]
     if (loads, stores) != (readers, writers):
         return False
     return all(map(is_understood, function.body.block.ops)) and not any(

@@ -20,11 +20,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from relex.dialects.dtypes import buffer_of
+from relex.dialects.dtypes import buffer_of, size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import RESULT_ATTR
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallTirOp
-from relex.dialects.relex.packed import BYTES
+from relex.dialects.relex.packed import BYTES, becomes_words
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion.driver import Conversion
@@ -44,7 +44,9 @@ def result_buffer(result: OpResult, conversion: Conversion, dims: Sequence[SSAVa
     sizes = dims or conversion.values(_sizes_of(result))
     number = result.op.attributes.get(RESULT_ATTR)
     alignment = ALIGNMENT if number is None else None  # It is the caller's.
-    alloc = conversion.add(memref.AllocOp.get(buffer.element_type, alignment, buffer.get_shape(), sizes))
+    in_words = not sizes and becomes_words(result)
+    kind = MemRefType(i8, [size_in_bytes(buffer.element_type) * prod(buffer.get_shape())]) if in_words else buffer
+    alloc = conversion.add(memref.AllocOp.get(kind.element_type, alignment, kind.get_shape(), sizes))
     if number is not None:
         alloc.attributes[RESULT_ATTR] = number
         return alloc.memref
@@ -57,7 +59,10 @@ def result_buffer(result: OpResult, conversion: Conversion, dims: Sequence[SSAVa
     if block is None or block.last_op is None:
         fail(result.op, "expected to be in a function that returns")
     block.insert_op_before(dealloc, block.last_op)
-    return alloc.memref
+    if not in_words:
+        return alloc.memref
+    start = conversion.add(arith.ConstantOp(IntegerAttr(0, IndexType())))
+    return conversion.add(memref.ViewOp(alloc.memref, start, [], buffer)).result
 
 
 def _output_of(result: OpResult, conversion: Conversion) -> SSAValue | None:
@@ -116,7 +121,13 @@ def view_of_buffer(
 
 
 def view_of_words(source: SSAValue, kind: MemRefType) -> Sequence[Operation]:
-    """Return the ops that view a buffer of bytes as one of words; the last one has the result."""
+    """Return the ops that view a buffer as one of words; the last one has the result. It has bytes, or is a view of a
+    buffer of bytes."""
+    root = source
+    while isinstance(root.owner, memref.CollapseShapeOp | memref.ExpandShapeOp):
+        root = root.owner.operands[0]
+    if isinstance(view := root.owner, memref.ViewOp):
+        return [memref.ViewOp(view.source, view.byte_shift, [], kind)]
     sizes = sizes_in_type(source.type)
     groups = ArrayAttr([ArrayAttr([IntegerAttr(d, i64) for d in range(len(sizes))])])
     bytes_in_order = view_of_buffer(source, groups, MemRefType(i8, [prod(kind.get_shape()) * BYTES]))

@@ -13,6 +13,7 @@ from relex.dialects.tir import (
     MultiplyTilesOp,
     PrimFuncOp,
     StoreTileOp,
+    ZeroTileOp,
 )
 from relex.dialects.walks import holds, walk_of
 from relex.lowering.support.guards import IndexEmitter
@@ -59,7 +60,11 @@ def emit_tiles(
             indices = list(map(emitter.emit_new, copy.element))
             insert(kind(copy.tile, value_of(copy.buffer), indices, copy.dimension, copy.step), place)
 
-    move(LoadTileOp, nest.totals, builder)
+    if nest.begins_with_zeros:
+        for copy in nest.totals:
+            insert(ZeroTileOp(copy.tile), builder)
+    else:
+        move(LoadTileOp, nest.totals, builder)
     inside = builder
     for term in nest.terms:
         inside = open_loop(term, inside)

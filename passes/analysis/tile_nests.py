@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product as pairs_of
+from math import copysign
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType, StringAttr, i32
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, StringAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.errors import PassError, fail, name_of
@@ -17,7 +19,7 @@ from relex.dialects.index.atoms import Atom
 from relex.dialects.index.expr import Index, IndexExpr, depends_on, terms_of
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.target.processors import Processor
-from relex.dialects.tir import TILE_PRODUCTS, BlockOp, ForOp, TileProduct
+from relex.dialects.tir import TILE_PRODUCTS, BlockOp, ForOp, InitOp, IterKind, TileProduct
 from relex.dialects.tir.accesses import Access, Element
 from relex.dialects.tir.tiles import MOST_BYTES, MOST_ROWS
 from relex.dialects.upstream.hints import isa
@@ -31,6 +33,7 @@ from relex.passes.analysis.loop_tree import (
     label_of,
     loops_of,
     name_of_block,
+    variables_of_kind,
 )
 
 WORD_BYTES = 4
@@ -67,13 +70,14 @@ class TileCopy:
 @dataclass(frozen=True)
 class TileNest:
     """A block that multiplies words, in loops of which the three innermost ones become tiles: over the words of a row
-    of one operand, which are as many words of a column of the other one, over rows, and over columns. The loops around
-    them, the terms, stay."""
+    of one operand, which are as many words of a column of the other one, over rows, and over columns. A loop over two
+    groups of rows, such as rows of an image, may be around the last two. The loops around them, the terms, stay."""
 
     block: BlockOp
     by: str
     terms: Sequence[ForOp]
     words: ForOp
+    groups: ForOp | None
     rows: ForOp
     columns: ForOp
     total: Access
@@ -85,8 +89,8 @@ class TileNest:
         """Return the nest that begins with a loop, for an instruction; fail with the reason if it is none."""
         product = TILE_PRODUCTS.get(by) or fail(loop, f"expected one of {', '.join(TILE_PRODUCTS)}, found '{by}'")
         blocks = [*blocks_in(loop)]
-        if len(blocks) != 1 or blocks[0].init is not None or guard_of(blocks[0]) is not None:
-            fail(loop, f"expected {label_of(loop)} to be around one block without an init and without a condition")
+        if len(blocks) != 1 or guard_of(blocks[0]) is not None:
+            fail(loop, f"expected {label_of(loop)} to be around one block without a condition")
         (block,) = blocks
         loops = loops_of(block)
         nest = loops[loops.index(loop) :]
@@ -97,13 +101,34 @@ class TileNest:
             fail(loop, f"expected loops over words, rows and columns from {label_of(loop)} on")
         *terms, words, rows, columns = nest
         total, (left, right) = _sum_of_products(block, by, product)
-        made = cls(block, by, terms, words, rows, columns, total, left, right)
+        groups = None
+        if terms and any(depends_on(form, words.variable) for form in total.element):
+            words, groups = terms.pop(), words
+        made = cls(block, by, terms, words, groups, rows, columns, total, left, right)
         made._check(product.element)
+        if block.init is not None:
+            made._check_init(block.init)
         return made
 
+    def _check_init(self, init: InitOp) -> None:
+        """Fail unless an init sets the sums to zeros in the first iteration of the loops of the nest."""
+        name, stored = name_of_block(self.block), [op for op in init.body.block.ops if isinstance(op, memref.StoreOp)]
+        if [(op.memref, Access.of(op).element) for op in stored] != [(self.total.buffer, self.total.element)]:
+            fail(init, f"expected the init of {name} to store the element that {name} adds to")
+        if not _is_zero(stored[0].value):
+            fail(init, f"expected the init of {name} to store zeros")
+        if not variables_of_kind(self.block, IterKind.REDUCE) <= {loop.variable for loop in (*self.terms, self.words)}:
+            fail(init, f"expected all terms of {name} in loops from {label_of([*self.terms, self.words][0])} on")
+
+    @property
+    def begins_with_zeros(self) -> bool:
+        """Whether the sums are zeros before the nest runs."""
+        return self.block.init is not None
+
     def _check(self, element: Attribute) -> None:
-        limits = (self.words, MOST_WORDS), (self.rows, ABREAST * MOST_ROWS), (self.columns, ABREAST * MOST_WORDS)
-        for loop, most in limits:
+        most_rows = ABREAST * MOST_ROWS if self.groups is None else MOST_ROWS
+        limits = [(self.words, MOST_WORDS), (self.rows, most_rows), (self.columns, ABREAST * MOST_WORDS)]
+        for loop, most in limits if self.groups is None else [*limits, (self.groups, ABREAST)]:
             if not isinstance(loop.extent, int) or not 1 <= loop.extent <= most:
                 fail(loop, f"expected {label_of(loop)} to have 1 to {most} iterations")
         for access, kind in ((self.left, i32), (self.right, i32), (self.total, element)):
@@ -116,8 +141,9 @@ class TileNest:
                     self.block,
                     f"expected {name_of(factor)} not to share memory with the sums in {name_of(self.total.buffer)}",
                 )
-        for access, loop in ((self.left, self.columns), (self.right, self.rows)):
-            _check_apart(access, loop)
+        for access, loop in ((self.left, self.columns), (self.right, self.rows), (self.right, self.groups)):
+            if loop is not None:
+                _check_apart(access, loop)
         for loop in (*self.terms, self.words):
             _check_apart(self.total, loop)
         _ = self.totals, self.operands
@@ -153,12 +179,15 @@ class TileNest:
         name = name_of(access.buffer)
         if last != len(access.element) - 1 or distance != 1:
             fail(self.block, f"expected words of {name} side by side along {label_of(words)}")
-        if dimension == last or step < 1:
+        if step < 1 or (dimension == last and access is not self.left):
             fail(self.block, f"expected {label_of(rows)} to index {name} upwards, and not in the last dimension")
         inside = {loop.variable for loop in (self.words, self.rows, self.columns)}
-        for i, (row, height) in enumerate(_parts(rows, MOST_ROWS)):
+        groups = _parts(self.groups, 1) if self.groups is not None and rows is self.rows else [(0, 1)]
+        for i, ((group, _), (row, height)) in enumerate(pairs_of(groups, _parts(rows, MOST_ROWS))):
             for j, (column, width) in enumerate(_parts(words, MOST_WORDS)):
                 starts: dict[Atom, Index] = {**dict.fromkeys(inside, 0), rows.variable: row, words.variable: column}
+                if self.groups is not None:
+                    starts[self.groups.variable] = group
                 element = tuple(replace_atoms(form, starts.get) for form in access.element)
                 yield TileCopy(first + across * i + j, height, width, access.buffer, element, dimension, step)
 
@@ -183,7 +212,7 @@ def instruction_for(kind: type[Operation], processor: Processor) -> str | None:
 
 def _sum_of_products(block: BlockOp, by: str, product: TileProduct) -> tuple[Access, Sequence[Access]]:
     """Return what a block adds to, and both factors of what it adds; fail if it does anything else."""
-    accesses = block_accesses(block)
+    accesses = [access for access in block_accesses(block) if access.op.parent is block.body.block]
     writes = [access for access in accesses if access.is_write]
     reads: dict[SSAValue, Access] = {access.op.results[0]: access for access in accesses if not access.is_write}
     adds = writes[0].op.operands[0].owner if len(writes) == 1 and len(reads) == 3 else None
@@ -200,6 +229,14 @@ def _sum_of_products(block: BlockOp, by: str, product: TileProduct) -> tuple[Acc
     if [(old.buffer, old.element) for old in olds] != [(writes[0].buffer, writes[0].element)]:
         fail(block, f"expected {name_of_block(block)} to read the element that it adds to")
     return writes[0], [reads[value] for value in factors[0].operands]
+
+
+def _is_zero(value: SSAValue) -> bool:
+    match value.owner:
+        case arith.ConstantOp(value=FloatAttr() | IntegerAttr() as number):
+            return number.value.data == 0 and copysign(1, number.value.data) > 0
+        case _:
+            return False
 
 
 def _check_apart(access: Access, loop: ForOp) -> None:

@@ -359,11 +359,18 @@ MIN_WORDS_OF_A_TILE = 4
 MIN_ROWS_OF_A_TILE = 4
 """Rows of a product; for fewer, loading the columns takes the time, by tiles as by vectors."""
 
+LATENCY_OF_TILES = 52
+"""Cycles until the sums of an instruction can be added to."""
+
 LOW_ROWS_OF_TILES = (16, 4, 1)
 """Rows of the tiles for the remainder of a number of rows that is only known at run time."""
 
 MIN_COLUMNS_OF_A_TILE = 9
 """Columns of a product; fewer would leave half of each tile idle."""
+
+MAX_WORDS_AT_ONCE = 2**11
+"""Words of a sum that are added up at once, so that half of the second-level cache, of 2 MB on all processors with
+tiles, holds the rows of `MIN_TILES_IN_A_BLOCK` tiles."""
 
 MIN_STEPS_IN_TILES = 2**13
 """Steps of a product in words. Setting the shapes of tiles and releasing them takes some 200 cycles, the time of that

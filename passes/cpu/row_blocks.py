@@ -60,7 +60,25 @@ def row_blocks(axes: ReductionAxes, tile: Tile, processor: Processor) -> RowBloc
     if rows * terms * size <= (cost.L2_SIZES_OF_ALL_ROWS * processor.l2_bytes if is_copied else processor.l3_bytes):
         return RowBlocks(0, stride)
     fitting = int(cost.L3_SIZES_OF_A_BLOCK * processor.l3_bytes) // (tile.rows * (stride or terms) * size)
-    return RowBlocks(_tiles_in_a_block(rows // tile.rows, fitting), stride)
+    return RowBlocks(tiles_in_a_block(rows // tile.rows, fitting), stride)
+
+
+def blocks_for_tiles(axes: ReductionAxes, tile: Tile, processor: Processor) -> RowBlocks:
+    """Return the blocks for the rows of a reduction that is computed in tiles of a matrix unit: these take an operand
+    so fast that it has to be in the second-level cache, and columns may come from farther away once for several
+    tiles."""
+    rows, size = axes.row_count, tile.rows * count(axes.reduction.terms) * axes.reduction.bits // 8
+    if axes.left is None or axes.has_open_rows or rows is None or rows // tile.rows * size <= processor.l2_bytes:
+        return RowBlocks()
+    fitting, panels = processor.l2_bytes // size, -(-axes.column_count // tile.columns)
+    if min(fitting, panels) < 2:
+        return RowBlocks()
+    terms, element = count(axes.reduction.terms), axes.reduction.bits // 8
+    distance = prod(axes.left.shape[axes.left_dimension + 1 :]) * element
+    collides = lines_in_a_set(tile.rows, distance, processor) >= processor.l1_ways
+    is_copied = collides and panels >= cost.MIN_PANELS_FOR_COPIES and function_of(axes.reduction.block).noalias
+    stride = _spread(tile.rows, terms, element, processor) if is_copied else 0
+    return RowBlocks(tiles_in_a_block(rows // tile.rows, fitting), stride)
 
 
 def _spread(rows: int, terms: int, size: int, processor: Processor) -> int:
@@ -70,7 +88,7 @@ def _spread(rows: int, terms: int, size: int, processor: Processor) -> int:
     return min((first, first + line), key=lambda stride: lines_in_a_set(rows, stride * size, processor))
 
 
-def _tiles_in_a_block(tiles: int, fitting: int) -> int:
+def tiles_in_a_block(tiles: int, fitting: int) -> int:
     """Return the number of tiles in a block if `fitting` fit, or up to half of that, so that few are left over; 0 if
     all of them are one block."""
     most = max(min(fitting, tiles // cost.ENOUGH_BLOCKS), cost.MIN_TILES_IN_A_BLOCK)

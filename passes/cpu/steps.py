@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -11,9 +12,9 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from relex.dialects.errors import CompileError, fail
 from relex.dialects.index.atoms import Remainder
 from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
-from relex.passes.analysis.buffers import buffers_read, buffers_written, only_reader
+from relex.passes.analysis.buffers import accesses_in, buffers_read, buffers_written, only_reader
 from relex.passes.analysis.dependence import block_accesses
-from relex.passes.analysis.loop_tree import loops_of, name_of_block
+from relex.passes.analysis.loop_tree import function_of, loops_of, name_of_block
 from relex.passes.analysis.tile_nests import MOST_WORDS
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_nest import block_named, count, divisors, element_written, named, uses
@@ -79,6 +80,9 @@ class Nest:
 
     block: Block
 
+    followers: Sequence[Block] = field(default=(), kw_only=True)
+    """Blocks that read what the only consumer of the results writes, and take part in what happens to it."""
+
 
 NestT = TypeVar("NestT", bound=Nest)
 
@@ -100,16 +104,20 @@ def _in_two_parts(
 ) -> NestT:
     block = nest.block
     try:
-        rest, *_ = divide([loop, loop_of_reader(schedule, block, loop)])
+        reading = loop_of_reader(schedule, block, loop)
+        reader = block_named(only_reader(schedule.block_op(block)))
+        others = [loop_of_reader(schedule, reader, reading, follower) for follower in nest.followers]
+        rest, *more = divide([loop, reading, *others])
     except CompileError:
         # The consumer needs more than a part of the results: they are copied part by part.
         schedule.cache_write(block, 0)
-        rest, *_ = divide([loop, loop_of_reader(schedule, block, loop)])
+        nest = replace(nest, followers=())
+        rest, *more = divide([loop, loop_of_reader(schedule, block, loop)])
     copies = dict(zip(schedule.get_loops(block), schedule.get_loops(rest), strict=True))
-    loops = {role: found for role, found in vars(nest).items() if role != "block"}
+    loops = {role: found for role, found in vars(nest).items() if role not in ("block", "followers")}
     for role, found in loops.items():
         loops[role] = copies[found] if isinstance(found, Loop) else [copies[loop] for loop in found]
-    return replace(nest, block=rest, **loops)
+    return replace(nest, block=rest, followers=more[len(more) - len(nest.followers) :], **loops)
 
 
 def parts(
@@ -125,8 +133,9 @@ def parts(
     yield nest, last
 
 
-def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
-    """Return the loop in the only consumer of a block's results along which it follows the elements of a loop."""
+def loop_of_reader(schedule: Schedule, block: Block, loop: Loop, by: Block | None = None) -> Loop:
+    """Return the loop in the only consumer of a block's results, or in the given one, along which it follows the
+    elements of a loop."""
     op = schedule.block_op(block)
     variable = next(found.variable for found in loops_of(op) if named(found) == loop)
     written = element_written(op)
@@ -134,7 +143,8 @@ def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
     if dimension is None:
         fail(op, f"expected {name_of_block(op)} to write elements along @{loop.label}")
     factor = terms_of(written[dimension])[variable]
-    reader = only_reader(op) or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
+    reader = only_reader(op) if by is None else schedule.block_op(by)
+    reader = reader or fail(op, f"expected one block that reads what {name_of_block(op)} writes")
     (buffer,) = buffers_written(op)
     indices = [access.element[dimension] for access in block_accesses(reader, buffer)]
     loops = [found for found in loops_of(reader) if all(terms_of(i).get(found.variable) == factor for i in indices)]
@@ -142,6 +152,26 @@ def loop_of_reader(schedule: Schedule, block: Block, loop: Loop) -> Loop:
         name = name_of_block(op)
         fail(reader, f"expected {name_of_block(reader)} to iterate over what {name} writes along @{loop.label}")
     return named(loops[0])
+
+
+def followers_of(schedule: Schedule, block: Block) -> list[Block]:
+    """Return the blocks that read what the only consumer of a block's results writes, each element once."""
+    reader = only_reader(schedule.block_op(block))
+    if reader is None:
+        return []
+    (buffer,) = buffers_written(reader)
+    accesses = [access for access in accesses_in(function_of(reader), buffer) if access.block is not reader]
+    return [block_named(access.block) for access in accesses if len(loops_of(access.block)) == len(loops_of(reader))]
+
+
+def move_followers(schedule: Schedule, followers: Sequence[Block], loop: Loop) -> list[Block]:
+    """Move blocks that read what the epilogue of a tile writes to it; return those for which this is possible."""
+    moved: list[Block] = []
+    for follower in followers:
+        with suppress(CompileError):
+            schedule.reverse_compute_at(follower, loop)
+            moved.append(follower)
+    return moved
 
 
 def can_follow(schedule: Schedule, block: Block, loops: Sequence[Loop]) -> bool:
@@ -166,12 +196,12 @@ def move_consumer(schedule: Schedule, block: Block, loop: Loop) -> Block:
     return epilogue
 
 
-def multiply_tiles(schedule: Schedule, terms: Sequence[Loop], rows: Loop, columns: Loop, by: str) -> None:
-    """Compute the sums of a tile by an instruction of a matrix unit, as many words of a row at a time as a tile holds
-    and divide the last terms."""
+def multiply_tiles(schedule: Schedule, terms: Sequence[Loop], rows: Sequence[Loop], columns: Loop, by: str) -> None:
+    """Compute the sums of a tile, whose rows are in some loops, by an instruction of a matrix unit, as many words of a
+    row at a time as a tile holds and divide the last terms."""
     *others, last = terms
     step, words = schedule.split(last, [None, divisors(schedule.loop_op(last), MOST_WORDS)[-1]])
-    schedule.reorder(*others, step, words, rows, columns)
+    schedule.reorder(*others, step, words, *rows, columns)
     schedule.tensorize([*others, step][0], by)
 
 

@@ -11,8 +11,15 @@ import numpy as np
 from relex.dialects.arrays import Array
 from relex.dialects.errors import stop, unsupported
 from relex.dialects.table import Table
-from relex.dialects.tir import ConfigureTilesOp, LoadTileOp, MultiplyTilesOp, ReleaseTilesOp, StoreTileOp
-from relex.dialects.tir.tiles import MoveTileOp
+from relex.dialects.tir import (
+    ConfigureTilesOp,
+    LoadTileOp,
+    MultiplyTilesOp,
+    ReleaseTilesOp,
+    StoreTileOp,
+    ZeroTileOp,
+)
+from relex.dialects.tir.tiles import MoveTileOp, TileOp
 from relex.reference.interpreter.checks import MONITOR
 from relex.reference.interpreter.math import fma
 from relex.reference.interpreter.memory import Buffer, check_bounds
@@ -47,11 +54,17 @@ def interpret_release(op: ReleaseTilesOp, preparation: Preparation) -> Run:
     return lambda: _REGISTERS.tiles.clear()
 
 
-def _tile(op: MoveTileOp | MultiplyTilesOp, number: int) -> Array:
+def _tile(op: TileOp, number: int) -> Array:
     """Return the contents of a tile; stop if it has no shape, which the processor takes for an invalid instruction."""
     if number >= len(_REGISTERS.tiles):
         stop(op, f"expected tile {number} to be configured")
     return _REGISTERS.tiles[number]
+
+
+@STEPS.rule(ZeroTileOp)
+def interpret_zero(op: ZeroTileOp, preparation: Preparation) -> Run:
+    """Fill a tile with zeros."""
+    return lambda: _tile(op, op.tile.value.data).fill(0)
 
 
 @STEPS.rule(LoadTileOp, StoreTileOp)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f32, i8, i32
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import prop_def
 
 from relex.dialects.arrays import Array, np
@@ -22,7 +22,7 @@ from relex.dialects.relex.declared import declared, for_ranks
 from relex.dialects.relex.linear import MatrixProduct
 from relex.dialects.relex.operator import AlongAxis, Exactness, Operand, Operator, axis_of
 from relex.dialects.relex.properties import IntegerConstr
-from relex.dialects.relex.types import SizedType, expect_element_type
+from relex.dialects.relex.types import SizedType, expect_element_type, tensor_type
 from relex.dialects.tir.op_pattern import OpPattern
 
 BYTES = 4
@@ -59,15 +59,15 @@ class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTI
 
     @property
     def is_view(self) -> bool:
-        """Whether the bytes of each word are neighbours in memory, at an address for words: of a tensor that another op
-        computes. Arguments may be anywhere."""
+        """Whether the elements of each word are neighbours in memory, at an address for words: of a tensor that another
+        op computes. Arguments may be anywhere. Numbers of bf16 are in memory for words if nothing else needs them."""
         value = self.data
         shape = value.type.get_shape()
-        if DYNAMIC_INDEX in shape or self.normal_axis != len(shape) - 1 or shape[-1] % BYTES or self.count != BYTES:
+        if DYNAMIC_INDEX in shape or self.normal_axis != len(shape) - 1 or shape[-1] % self.count:
             return False
         while isinstance(value.owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
             value = value.owner.operands[0]
-        return isinstance(value.owner, Operator | CallOp | CallTirOp)
+        return isinstance(value.owner, Operator | CallOp | CallTirOp) and (self.count == BYTES or becomes_words(value))
 
     @property
     def count(self) -> int:
@@ -81,6 +81,15 @@ class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTI
         parts = filled.reshape([*data.shape[:axis], -(-size // count), count, *data.shape[axis + 1 :]])
         words = [np.take(parts, n, axis + 1).astype(np.uint32) << 8 * BYTES // count * n for n in range(count)]
         return reduce(np.bitwise_or, words).astype(np.int32)
+
+
+def becomes_words(value: SSAValue) -> bool:
+    """Return whether numbers of bf16, and views of them, are only packed in words."""
+    users = [use.operation for use in value.uses]
+    views = [user.results[0] for user in users if isinstance(user, tensor.CollapseShapeOp | tensor.ExpandShapeOp)]
+    packed = [user for user in users if isinstance(user, PackBytesOp)]
+    is_narrow = tensor_type(value.type).element_type == bf16
+    return is_narrow and 0 < len(users) == len(packed) + len(views) and all(map(becomes_words, views))
 
 
 def in_a_word(element_type: Attribute) -> int:
@@ -121,8 +130,17 @@ class MatmulPackedOp(PackedProduct, MatrixProduct):
         return unpacked(lhs, -1, np.uint8) @ unpacked(rhs, max(rhs.ndim - 2, 0), np.int8)
 
 
+class PairsProduct(Operator, ABC):
+    """An operator that multiplies numbers of bf16 in words, and adds up the products in f32."""
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        expect_element_type(operands[0], (i32,), "operands")
+        return SizedType(f32, super().infer(operands, properties).get_shape())
+
+
 @declared
-class MatmulPairsOp(MatrixProduct):
+class MatmulPairsOp(PairsProduct, MatrixProduct):
     """
     The matrix product, as `relex.matmul`, of numbers of bf16, packed in pairs along the dimension that is summed. It is
     added up in f32. Numbers below 2**-126 may count as zeros.
@@ -131,11 +149,6 @@ class MatmulPairsOp(MatrixProduct):
     %c = relex.matmul_pairs %a, %b : (tensor<3x16xi32>, tensor<16x5xi32>) -> tensor<3x5xf32>
     ```
     """
-
-    @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        expect_element_type(operands[0], (i32,), "operands")
-        return SizedType(f32, super().infer(operands, properties).get_shape())
 
     @property
     def terms(self) -> int:
@@ -172,6 +185,12 @@ class PackedConvolution(PackedProduct, Convolution, ABC):
 Conv1dPackedOp, Conv2dPackedOp, Conv3dPackedOp = for_ranks(PackedConvolution, "Conv{}dPackedOp")
 
 
+def expect_channels_together(properties: Mapping[str, Attribute]) -> None:
+    """Raise `InferenceError` for channels that are convolved on their own."""
+    if "depthwise" in properties:
+        raise InferenceError("expected channels that are added up, found channels on their own")
+
+
 @declared
 class Conv2dBlockedPackedOp(PackedProduct, BlockedConvolution):
     """
@@ -187,10 +206,34 @@ class Conv2dBlockedPackedOp(PackedProduct, BlockedConvolution):
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
         expect_element_type(operands[0], (i32,), "operands")
-        if "depthwise" in properties:
-            raise InferenceError("expected channels that are added up, found channels on their own")
+        expect_channels_together(properties)
         return super().infer(operands, properties)
 
     def evaluate(self, x: Array, weight: Array) -> Array:
         data = x.reshape((*x.shape, 1)[:5])
         return super().evaluate(unpacked(data, 4, np.uint8), unpacked(weight, 4, np.int8))
+
+
+@declared
+class Conv2dBlockedPairsOp(PairsProduct, BlockedConvolution):
+    """
+    The convolution, as `relex.conv2d_blocked`, of numbers of bf16, packed in pairs along the input channels of a block.
+    It is added up in f32. Numbers below 2**-126 may count as zeros. Channels are not convolved on their own.
+
+    ```mlir
+    %y = relex.conv2d_blocked_pairs %x, %w padding = [1, 1]
+        : (tensor<1x2x8x8x16xi32>, tensor<4x2x3x3x16x32xi32>) -> tensor<1x4x8x8x32xf32>
+    ```
+    """
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        expect_channels_together(properties)
+        return super().infer(operands, properties)
+
+    @property
+    def terms(self) -> int:
+        return 2 * super().terms
+
+    def evaluate(self, x: Array, weight: Array) -> Array:
+        return super().evaluate(pairs(x.reshape((*x.shape, 1)[:5]), 4), pairs(weight, 4))

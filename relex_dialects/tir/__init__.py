@@ -21,6 +21,7 @@ from relex.dialects.tir.tiles import (
     ReleaseTilesOp,
     StoreTileOp,
     TileProduct,
+    ZeroTileOp,
 )
 
 Tir = Dialect(
@@ -40,6 +41,7 @@ Tir = Dialect(
         ReleaseTilesOp,
         StoreTileOp,
         TableLookUpOp,
+        ZeroTileOp,
     ],
     [IterKindAttr, LoopKindAttr],
 )
@@ -71,6 +73,7 @@ __all__ = [
     "TableLookUpOp",
     "TileProduct",
     "Tir",
+    "ZeroTileOp",
     "loops_around",
     "table_of",
 ]

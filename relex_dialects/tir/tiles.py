@@ -57,14 +57,14 @@ for _name, _repeats in {"tdpbssd": None, "tdpbsud": None, "tdpbusd": Dot4Op, "td
 TILE_PRODUCTS.add(TileProduct("llvm.x86.tdpbf16ps", "x86_64", "amx-bf16", f32, Dot2Op), "tdpbf16ps")
 
 
-class _StateOp(IRDLOperation):
+class StateOp(IRDLOperation):
     """An op that reads or writes tiles, which later ones use: they keep their order."""
 
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
 @irdl_op_definition
-class ConfigureTilesOp(_StateOp):
+class ConfigureTilesOp(StateOp):
     """
     Sets the shapes of the tiles, each a number of rows and a number of bytes of a row, and fills them with zeros. The
     shapes are in a row; tiles without a shape are not used.
@@ -101,7 +101,7 @@ class ConfigureTilesOp(_StateOp):
 
 
 @irdl_op_definition
-class ReleaseTilesOp(_StateOp):
+class ReleaseTilesOp(StateOp):
     """
     Ends the use of tiles until they are configured again: the processor no longer keeps their contents.
 
@@ -115,7 +115,7 @@ class ReleaseTilesOp(_StateOp):
     assembly_format = "attr-dict"
 
 
-class _TileOp(_StateOp):
+class TileOp(StateOp):
     """An op on a tile, given by its number."""
 
     tile = prop_def(IntegerAttr.constr(i64))
@@ -124,7 +124,25 @@ class _TileOp(_StateOp):
         _verify_number(self.tile)
 
 
-class MoveTileOp(_TileOp):
+@irdl_op_definition
+class ZeroTileOp(TileOp):
+    """
+    Fills a tile with zeros.
+
+    ```mlir
+    tir.zero_tile 0
+    ```
+    """
+
+    name = "tir.zero_tile"
+
+    assembly_format = "$tile attr-dict"
+
+    def __init__(self, tile: int):
+        super().__init__(properties={"tile": IntegerAttr(tile, i64)})
+
+
+class MoveTileOp(TileOp):
     """An op that copies a tile from or to a buffer. The bytes of a row are contiguous, from the element at the indices
     on; the rows are `step` places of a dimension apart."""
 
@@ -148,10 +166,8 @@ class MoveTileOp(_TileOp):
         assert isa(kind, MemRefType)
         if (rank := kind.get_num_dims()) != len(self.indices):
             raise VerifyException(f"expected {rank} indices, one for each dimension, found {len(self.indices)}")
-        if self.dimension.value.data not in range(rank - 1):
-            raise VerifyException(
-                f"expected rows along a dimension before the last one, found {self.dimension.value.data}"
-            )
+        if self.dimension.value.data not in range(rank):
+            raise VerifyException(f"expected rows along one of {rank} dimensions, found {self.dimension.value.data}")
         if self.step.value.data < 1:
             raise VerifyException(f"expected rows 1 place apart or more, found {self.step.value.data}")
         if not takes_whole_bytes(kind.element_type) or MOST_BYTES % size_in_bytes(kind.element_type):
@@ -185,7 +201,7 @@ class StoreTileOp(MoveTileOp):
 
 
 @irdl_op_definition
-class MultiplyTilesOp(_TileOp):
+class MultiplyTilesOp(TileOp):
     """
     Adds the product of two tiles to a third one, by an instruction of `TILE_PRODUCTS`: the words in rows of the first
     one with the words in columns of the second one.

@@ -179,7 +179,7 @@ class Draw:
         elif issubclass(kind, relex.SlidingWindows) and self.random.random() < 0.8:
             first = (1, 2, *[self.random.choice([3, 4])] * kind.RANK)
         beside = self.related(first)
-        if issubclass(kind, relex.Conv2dBlockedOp | relex.Conv2dBlockedPackedOp) and len(first) == 4:
+        if issubclass(kind, relex.BlockedConvolution) and len(first) == 4:
             # No random shape fits.
             beside = (2, first[1], 2, 2, 1, 3)
         if kind is relex.WinogradOutputTransformOp and anchor is None:
@@ -195,7 +195,7 @@ class Draw:
             dtype = self.random.choice(["float32", "float64"])
             boxes, scores = self.tensor((2, 3, 4), dtype), self.tensor((2, 2, 3), dtype)
             types = [boxes, scores, self.tensor((), "int64"), self.tensor((), dtype), self.tensor((), dtype)]
-        if kind is relex.Conv2dBlockedPackedOp and anchor is None:
+        if kind in (relex.Conv2dBlockedPackedOp, relex.Conv2dBlockedPairsOp) and anchor is None:
             types = [self.tensor(shape, "int32") for shape in ((1, 2, 3, 3), (2, 2, 2, 2, 1, 3))]
         if kind is relex.DequantizeBlocksOp and anchor is None:
             types = [self.tensor((2, 36), "uint8")]

@@ -62,7 +62,9 @@ def test_operators_are_right_and_decided(dtype: str) -> None:
             least[str(make)] = verdict.decided / max(verdict.elements, 1)
     # Powers of integers are products in loops, and nothing on intervals; neither are words with two floats.
     decided = {name: share for name, share in least.items() if share >= 0.7}
-    assert least.keys() - decided.keys() == {str(relex.PowerOp), str(relex.MatmulPairsOp)}
+    assert least.keys() - decided.keys() == {
+        str(op) for op in (relex.PowerOp, relex.MatmulPairsOp, relex.Conv2dBlockedPairsOp)
+    }
     assert sum(decided.values()) / len(decided) > 0.999
 
 

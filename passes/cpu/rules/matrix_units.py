@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil
 
 from relex.dialects.errors import fail
@@ -12,9 +14,9 @@ from relex.passes.analysis.loop_tree import label_of, name_of_block
 from relex.passes.analysis.tile_nests import ABREAST, MOST_WORDS, instruction_for
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_axes import ReductionAxes, suitable
-from relex.passes.cpu.reduction_nest import check_at_least, count, divisors, is_side_by_side
+from relex.passes.cpu.reduction_nest import check_at_least, count, divisors, is_side_by_side, uses
 from relex.passes.cpu.register_tiles import Tile
-from relex.passes.cpu.row_blocks import RowBlocks
+from relex.passes.cpu.row_blocks import blocks_for_tiles
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.rules.tiles import Tiling, tile_loops
 
@@ -47,9 +49,12 @@ def matrix_units(block: BlockOp, processor: Processor) -> Plan:
         _check_worth_it(axes, tile)
         return axes, tile
 
-    axes, tile = min(suitable(ReductionAxes.all_of(block), tiled), key=lambda choice: _waste(*choice))
-    heights = tile.heights(axes.row_count) if axes.row_count is not None else [tile.rows, *cost.LOW_ROWS_OF_TILES]
-    tiling = Tiling(axes, tile, heights, RowBlocks(), processor, by=by)
+    views = [view for axes in ReductionAxes.all_of(block) for view in _views(axes)]
+    axes, tile = min(suitable(views, tiled), key=lambda choice: _cycles(*choice))
+    blocks = blocks_for_tiles(axes, tile, processor)
+    rows = axes.row_count
+    heights = blocks.heights(tile, rows, axes.step) if rows is not None else [tile.rows, *cost.LOW_ROWS_OF_TILES]
+    tiling = Tiling(axes, tile, heights, blocks, processor, by=by)
     summary = f"{' and '.join(map(str, heights))} rows by {tile.columns} columns at a time by {by}"
     return Plan(summary, lambda schedule: tile_loops(schedule, tiling))
 
@@ -62,22 +67,39 @@ def _instruction_for(block: BlockOp, processor: Processor) -> str:
     )
 
 
+def _views(axes: ReductionAxes) -> Iterator[ReductionAxes]:
+    """Yield the view of a reduction, and one in which a tile has the rows of two iterations of a loop around them, such
+    as two rows of an image."""
+    if axes.inside:
+        return
+    yield axes
+    around = [loop for loop in axes.outer if not uses(axes.right, loop) and isinstance(loop.extent, int)]
+    if around and isinstance(axes.rows.extent, int) and axes.rows.extent <= MOST_ROWS:
+        outer = [loop for loop in axes.outer if loop is not around[-1]]
+        yield replace(axes, outer=outer, rows=around[-1], inside=[axes.rows])
+
+
 def _tile(axes: ReductionAxes) -> Tile:
-    rows = ABREAST * MOST_ROWS if axes.row_count is None else min(ABREAST * MOST_ROWS, axes.row_count)
+    most = ABREAST * (axes.step if axes.inside else MOST_ROWS)
+    rows = most if axes.row_count is None else min(most, axes.row_count)
     return Tile(rows, min(ABREAST, ceil(axes.column_count / MOST_WORDS)), MOST_WORDS)
 
 
-def _waste(axes: ReductionAxes, tile: Tile) -> float:
-    """Return the ratio of the elements of tiles that are computed to the ones that are needed."""
+def _cycles(axes: ReductionAxes, tile: Tile) -> float:
+    """Return the cycles for the words of tiles, for each result: an instruction takes one for each row, and the next
+    one that adds to the same sums waits for it."""
     rows = axes.row_count or cost.LIKELY_EXTENT
-    return ceil(rows / MOST_ROWS) * MOST_ROWS / rows * ceil(axes.column_count / MOST_WORDS) / axes.column_count
+    full, rest = divmod(rows, tile.rows)
+    heights = [tile.rows] * full + [rest] * (rest > 0)
+    cycles = sum(max(cost.LATENCY_OF_TILES, height * tile.vectors) for height in heights)
+    return cycles / rows * ceil(axes.column_count / tile.columns) / axes.column_count
 
 
 def _check_worth_it(axes: ReductionAxes, tile: Tile) -> None:
     block, reduction = axes.reduction.block, axes.reduction
     axes.check_worth_it(tile)
     last = reduction.terms[-1]
-    if axes.inside or not axes.has_known_columns or not isinstance(last.extent, int):
+    if not axes.has_known_columns or not isinstance(last.extent, int):
         fail(block, f"expected {label_of(axes.columns)} and {label_of(last)} to have known numbers of iterations")
     check_at_least(block, cost.MIN_WORDS_OF_A_TILE, divisors(last, MOST_WORDS)[-1], "words at a time")
     check_at_least(block, cost.MIN_ROWS_OF_A_TILE, tile.rows, "rows")

@@ -23,7 +23,9 @@ from relex.passes.cpu.steps import (
     Nest,
     can_follow,
     dispatch,
+    followers_of,
     move_consumer,
+    move_followers,
     multiply_tiles,
     part,
     parts,
@@ -167,7 +169,8 @@ def tile_loops(schedule: Schedule, tiling: Tiling) -> None:
     outer, inside, terms = (list(map(named, loops)) for loops in groups)
     split_reader(schedule, block)
     columns = named(axes.columns)
-    nest = _Nest(block, outer, named(axes.rows), inside, columns, columns, terms)
+    followers = followers_of(schedule, block) if tiling.by is not None else ()
+    nest = _Nest(block, outer, named(axes.rows), inside, columns, columns, terms, followers=followers)
     if axes.has_known_columns:
         _tile_columns(schedule, nest, tiling)
     else:
@@ -282,8 +285,10 @@ def _tile_in_panel(schedule: Schedule, nest: _Nest, tiling: Tiling) -> None:
     schedule.reorder(row_tile, *nest.terms, row, *nest.inside, nest.columns)
     epilogue = move_consumer(schedule, nest.block, row_tile)
     schedule.compact_buffer(nest.block, 0)
-    init = schedule.decompose_reduction(nest.block, nest.terms[0])
-    for user in (init, epilogue):
+    users = [epilogue, *move_followers(schedule, nest.followers, row_tile)]
+    if tiling.by is None:
+        users.append(schedule.decompose_reduction(nest.block, nest.terms[0]))
+    for user in users:
         _use_registers(schedule, user, nest, row_tile, tiling)
     _compute_sums(schedule, replace(nest, rows=row), [nest.block], row_tile, tiling)
 
@@ -313,9 +318,11 @@ def _tile_nest(schedule: Schedule, nest: _Nest, tiling: Tiling) -> None:
     if tiling.is_packed and not axes.has_full_panels(tile):
         schedule.unguard(nest.block)
     added = nest.block if partial is None else schedule.rfactor(nest.block, partial, nest.terms[0])
-    loops = schedule.get_loops(nest.block)
-    init = schedule.decompose_reduction(nest.block, loops[loops.index(row_tile) + 1])
-    for user in (init, epilogue):
+    users = [epilogue, *move_followers(schedule, nest.followers, row_tile)]
+    if tiling.by is None:
+        loops = schedule.get_loops(nest.block)
+        users.append(schedule.decompose_reduction(nest.block, loops[loops.index(row_tile) + 1]))
+    for user in users:
         _use_registers(schedule, user, nest, row_tile, tiling)
     # Partial sums are initialized, computed and added up.
     users = (added,) if partial is None else (Block(added.func, f"{added.name}_init"), added, nest.block)
@@ -331,7 +338,7 @@ def _compute_sums(schedule: Schedule, nest: _Nest, users: Sequence[Block], row_t
             _use_registers(schedule, user, nest, row_tile, tiling)
         skip_padding(schedule, nest.block)
         return
-    multiply_tiles(schedule, nest.terms, nest.rows, nest.columns, tiling.by)
+    multiply_tiles(schedule, nest.terms, [nest.rows, *nest.inside], nest.columns, tiling.by)
 
 
 def _in_partial_sums(schedule: Schedule, nest: _Nest, tiling: Tiling) -> tuple[_Nest, Loop | None]:

@@ -56,20 +56,20 @@ def _replace_blocks(op: relex.Conv2dBlockedOp, a: Factor, right_zero: int, weigh
 
     numbers = weight
     if axis == 4 and numbers.shape[4] % BYTES:
-        numbers = _in_larger_blocks(numbers, shape_of(a.data)[4])
+        numbers = in_larger_blocks(numbers, shape_of(a.data)[4])
     sums = weight.astype(np.int64).sum((1, 2, 3, 4))[:, None, None, :]
     product = convolved(numbers)
     if zero:
         product = out.add(relex.SubtractOp(product, out.add(relex.ConstantOp((sums * zero).astype(np.int32)[None]))))
     if right_zero:
         ones = np.ones_like(weight[:1, ..., :1])
-        total = convolved(_in_larger_blocks(ones, shape_of(a.data)[4]) if numbers is not weight else ones)
+        total = convolved(in_larger_blocks(ones, shape_of(a.data)[4]) if numbers is not weight else ones)
         total = out.without(total, zero, lambda: out.number(op.terms))
         product = out.without(product, right_zero, lambda: total)
     out.finish(product)
 
 
-def _in_larger_blocks(weight: Array, size: int) -> Array:
+def in_larger_blocks(weight: Array, size: int) -> Array:
     """Return the weight of a convolution with larger blocks of input channels, the last one filled with zeros."""
     outputs, blocks, *window, block, inner = weight.shape
     channels = np.moveaxis(weight, 4, 2).reshape(outputs, blocks * block, *window, inner)

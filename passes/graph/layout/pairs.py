@@ -1,4 +1,4 @@
-"""Matrix products of numbers of bf16, in pairs, for tiles."""
+"""Products of numbers of bf16, in pairs, for tiles."""
 
 from __future__ import annotations
 
@@ -10,16 +10,26 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f32
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects import relex
+from relex.dialects.arrays import Array, np
+from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.relex.packed import in_a_word
+from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
-from relex.passes.analysis.tile_nests import MOST_WORDS
+from relex.dialects.tir.tiles import MOST_ROWS
+from relex.passes.analysis.tile_nests import ABREAST, MOST_WORDS
 from relex.passes.cpu import cost
 from relex.passes.graph.layout.byte_factors import Emitter
+from relex.passes.graph.layout.bytes_in_blocks import in_larger_blocks
 
 
 def pack_pairs(op: Operation) -> Callable[[], None] | None:
-    """Return what replaces a matrix product of numbers of bf16; None for anything else, and for few rows: these take as
-    long as the other operand takes to come from memory, however they are multiplied."""
+    """Return what replaces a product of numbers of bf16, of matrices or a convolution; None for anything else."""
+    return _pack_blocks(op) if isinstance(op, relex.Conv2dBlockedOp) else _pack_matrices(op)
+
+
+def _pack_matrices(op: Operation) -> Callable[[], None] | None:
+    """Return what replaces a matrix product; None for few rows: these take as long as the other operand takes to come
+    from memory, however they are multiplied."""
     if not isinstance(op, relex.MatmulOp | relex.DenseOp) or not fits_tiles(op, in_a_word(bf16)):
         return None
     narrow = [_narrow(value) for value in op.operands]
@@ -56,8 +66,29 @@ def _replace(op: relex.MatmulOp | relex.DenseOp, lhs: SSAValue, rhs: SSAValue) -
     if isinstance(op, relex.DenseOp):
         rhs = out.add(relex.PermuteDimsOp(rhs))
     words = out.add(relex.PackBytesOp(lhs, -1)), out.add(relex.PackBytesOp(rhs, -2))
-    product = out.add(relex.MatmulPairsOp(*fill_tiles(out, *words)))
+    left, right = fill_tiles(out, *words)
+    parts = _parts_of_terms(left, right)
+    size, rank = shape_of(right)[0] // parts, rank_of(left)
+    product: SSAValue | None = None
+    for first in range(0, size * parts, size) if parts > 1 else ():
+        a = out.add(relex.StridedSliceOp(left, [rank - 1], [first], [first + size]))
+        b = out.add(relex.StridedSliceOp(right, [0], [first], [first + size]))
+        part = out.add(relex.MatmulPairsOp(a, b))
+        product = part if product is None else out.add(relex.AddOp(product, part))
+    if product is None:
+        product = out.add(relex.MatmulPairsOp(left, right))
     out.finish(product if _is_of(op.result, f32) else out.add(relex.AstypeOp(product, bf16)))
+
+
+def _parts_of_terms(lhs: SSAValue, rhs: SSAValue) -> int:
+    """Return the number of parts of the sums of a product with a constant, of which each is added to the ones before:
+    otherwise the second-level cache would not hold the rows that use a panel."""
+    *_, rows, words = shape_of(lhs)
+    least = cost.MIN_TILES_IN_A_BLOCK * ABREAST * MOST_ROWS
+    if rank_of(rhs) > 2 or relex.array_of(rhs) is None or rows in range(least):
+        return 1
+    least = -(-words // cost.MAX_WORDS_AT_ONCE)
+    return next((n for n in range(least, words // MOST_WORDS + 1) if words % (n * MOST_WORDS) == 0), 1)
 
 
 def fill_tiles(out: Emitter, lhs: SSAValue, rhs: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -71,3 +102,66 @@ def fill_tiles(out: Emitter, lhs: SSAValue, rhs: SSAValue) -> tuple[SSAValue, SS
         out.add(relex.PadOp(lhs, [*before_left, 0, missing], 0)),
         out.add(relex.PadOp(rhs, [*before_right, 0, missing, 0, 0], 0)),
     )
+
+
+def _pack_blocks(op: relex.Conv2dBlockedOp) -> Callable[[], None] | None:
+    """Return what replaces a convolution with channels in blocks, of a constant weight."""
+    data, weight = _narrow(op.data), relex.array_of(op.weight)
+    if op.depthwise is not None or data is None or weight is None or not _fills_tiles(op):
+        return None
+    numbers = weight.astype(numpy_dtype(bf16))
+    if not np.array_equal(numbers.astype(weight.dtype), weight) or not _is_of(op.result, f32):
+        return None
+    if rank_of(data) == 4:
+        return _pack_pixels(op, data, numbers)
+    size = shape_of(data)[4]
+    if numbers.shape[4] != size:
+        numbers = in_larger_blocks(numbers, size)
+    return partial(_replace_blocks, op, data, numbers) if size % 2 == 0 else None
+
+
+def _fills_tiles(op: relex.Conv2dBlockedOp) -> bool:
+    """Return whether a convolution has enough work, and rows of images that are long enough."""
+    shape = [cost.LIKELY_EXTENT if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
+    return prod(shape) * op.terms // 2 >= cost.MIN_STEPS_IN_TILES and shape[3] >= cost.MIN_ROWS_OF_A_TILE
+
+
+def _pack_pixels(op: relex.Conv2dBlockedOp, data: SSAValue, weight: Array) -> Callable[[], None] | None:
+    """Return what replaces a convolution of data with few channels: the channels of a place become words next to each
+    other, so that a row of a window is a row of words."""
+    words, width = -(-weight.shape[1] // 2), weight.shape[3]
+    is_plain = as_integer(op.groups) == 1 and op.windows(weight.shape).dilation[1] == 1
+    if not is_plain or DYNAMIC_INDEX in shape_of(data)[1:] or words * width not in _WORDS_OF_A_ROW:
+        return None
+    return partial(_replace_pixels, op, data, weight)
+
+
+_WORDS_OF_A_ROW = range(cost.MIN_WORDS_OF_A_TILE, MOST_WORDS + 1)
+
+
+def _replace_pixels(op: relex.Conv2dBlockedOp, data: SSAValue, weight: Array) -> None:
+    out, windows = Emitter(op), op.windows(weight.shape)
+    outputs, channels, height, width, _, size = weight.shape
+    words, missing = -(-channels // 2), channels % 2
+    widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
+    places = out.add(relex.PermuteDimsOp(data, [0, 2, 3, 1]))
+    filled = out.add(relex.PadOp(places, [0, 0, *widths, 0, missing], 0))
+    packed = out.add(relex.PackBytesOp(filled, 3))
+    images, rows, columns, _ = shape_of(packed)
+    row = out.add(relex.ReshapeOp(packed, [-1 if images == DYNAMIC_INDEX else images, 1, rows, columns * words]))
+    by_place = np.pad(weight, [(0, 0), (0, missing), *[(0, 0)] * 4]).transpose(0, 4, 2, 3, 1, 5)
+    numbers = by_place.reshape(outputs, 1, height, width * 2 * words, 1, size)
+    constant = out.add(relex.PackBytesOp(out.add(relex.ConstantOp(numbers)), 3))
+    strides = [windows.strides[0], windows.strides[1] * words]
+    out.finish(out.add(relex.Conv2dBlockedPairsOp(row, constant, strides, [0], [windows.dilation[0], 1])))
+
+
+def _replace_blocks(op: relex.Conv2dBlockedOp, data: SSAValue, weight: Array) -> None:
+    out, windows = Emitter(op), op.windows(weight.shape)
+    if any(windows.padding):
+        widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
+        data = out.add(relex.PadOp(data, [0, 0, 0, 0, *widths, 0, 0], 0))
+    words = out.add(relex.PackBytesOp(data, 4))
+    constant = out.add(relex.PackBytesOp(out.add(relex.ConstantOp(weight)), 4))
+    places = windows.strides, [0], windows.dilation
+    out.finish(out.add(relex.Conv2dBlockedPairsOp(words, constant, *places, False, as_integer(op.groups))))

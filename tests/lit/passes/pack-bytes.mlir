@@ -119,3 +119,41 @@ func.func @few_rows(%x: tensor<3x256xbf16>, %w: tensor<64x256xbf16>) -> tensor<3
   %0 = relex.dense %x, %w : (tensor<3x256xbf16>, tensor<64x256xbf16>) -> tensor<3x64xbf16>
   func.return %0 : tensor<3x64xbf16>
 }
+
+// Convolutions of pairs of bf16, whose weight is a constant of numbers that bf16 has. Channels on their own stay.
+// CHECK-LABEL: func.func @images
+// CHECK-NOT:     relex.pack
+// TILES-LABEL: func.func @images
+// TILES:         [[A:%.+]] = relex.pad %x pad_width = [0, 0, 0, 0, 1, 1, 1, 1, 0, 0]
+// TILES-NEXT:    [[B:%.+]] = relex.pack_bytes [[A]] axis = 4 : (tensor<1x2x10x10x32xbf16>) -> tensor<1x2x10x10x16xi32>
+// TILES:         [[C:%.+]] = relex.conv2d_blocked_pairs [[B]], {{%.+}} padding = [0]
+// TILES-SAME:      (tensor<1x2x10x10x16xi32>, tensor<2x2x3x3x16x32xi32>) -> tensor<1x2x8x8x32xf32>
+// TILES:         [[D:%.+]] = relex.conv2d_blocked {{.+}} depthwise
+// TILES:         [[E:%.+]] = relex.conv2d_blocked {{%.+}}, {{%.+}} : (tensor<1x2x8x8x32xf32>, tensor<1x2x1x1x32x32xf32>)
+// TILES:         func.return [[C]], [[D]], [[E]]
+func.func @images(%x: tensor<1x2x8x8x32xbf16>)
+    -> (tensor<1x2x8x8x32xf32>, tensor<1x2x6x6x32xf32>, tensor<1x1x8x8x32xf32>) {
+  %w = relex.constant dense<0.5> : tensor<2x2x3x3x32x32xf32>
+  %v = relex.constant dense<0.5> : tensor<2x1x3x3x1x32xf32>
+  %u = relex.constant dense<0.1> : tensor<1x2x1x1x32x32xf32>
+  %0 = relex.astype %x dtype = f32 : (tensor<1x2x8x8x32xbf16>) -> tensor<1x2x8x8x32xf32>
+  %1 = relex.conv2d_blocked %0, %w padding = [1] : (tensor<1x2x8x8x32xf32>, tensor<2x2x3x3x32x32xf32>) -> tensor<1x2x8x8x32xf32>
+  %2 = relex.conv2d_blocked %0, %v depthwise : (tensor<1x2x8x8x32xf32>, tensor<2x1x3x3x1x32xf32>) -> tensor<1x2x6x6x32xf32>
+  %3 = relex.conv2d_blocked %0, %u : (tensor<1x2x8x8x32xf32>, tensor<1x2x1x1x32x32xf32>) -> tensor<1x1x8x8x32xf32>
+  func.return %1, %2, %3 : tensor<1x2x8x8x32xf32>, tensor<1x2x6x6x32xf32>, tensor<1x1x8x8x32xf32>
+}
+
+// The channels of a place become words side by side, and a row of a window a row of words.
+// TILES-LABEL: func.func @pixels
+// TILES:         [[A:%.+]] = relex.permute_dims %x axes = [0, 2, 3, 1]
+// TILES-NEXT:    [[B:%.+]] = relex.pad [[A]] pad_width = [0, 0, 3, 3, 3, 3, 0, 1] {{.+}} -> tensor<1x38x38x4xbf16>
+// TILES-NEXT:    [[C:%.+]] = relex.pack_bytes [[B]] axis = 3 : (tensor<1x38x38x4xbf16>) -> tensor<1x38x38x2xi32>
+// TILES-NEXT:    [[D:%.+]] = relex.reshape [[C]] shape = [1, 1, 38, 76]
+// TILES:         relex.conv2d_blocked_pairs [[D]], {{%.+}} strides = [2, 4] padding = [0]
+// TILES-SAME:      (tensor<1x1x38x76xi32>, tensor<1x1x7x14x1x32xi32>) -> tensor<1x1x16x16x32xf32>
+func.func @pixels(%x: tensor<1x3x32x32xbf16>) -> tensor<1x1x16x16x32xf32> {
+  %w = relex.constant dense<0.5> : tensor<1x3x7x7x1x32xf32>
+  %0 = relex.astype %x dtype = f32 : (tensor<1x3x32x32xbf16>) -> tensor<1x3x32x32xf32>
+  %1 = relex.conv2d_blocked %0, %w strides = [2, 2] padding = [3] : (tensor<1x3x32x32xf32>, tensor<1x3x7x7x1x32xf32>) -> tensor<1x1x16x16x32xf32>
+  func.return %1 : tensor<1x1x16x16x32xf32>
+}

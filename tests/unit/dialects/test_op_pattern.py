@@ -50,8 +50,8 @@ func.func @main(%q: tensor<2x8x1x32xf32>, %k: tensor<2x8x32x1xf32>, %c: tensor<8
 }"""
 """Products that use each element once, or the elements of a common operand again; copies in the same order."""
 
-SINGLE = ("conv1d_packed", "conv2d_packed", "conv3d_packed", "conv2d_blocked_packed")
-"""Products of bytes, which are reductions for windows of single elements; their classes do not tell."""
+SINGLE = ("conv1d_packed", "conv2d_packed", "conv3d_packed", "conv2d_blocked_packed", "conv2d_blocked_pairs")
+"""Products of words, which are reductions for windows of single elements; their classes do not tell."""
 
 
 def expect_patterns_of_loops(module: ModuleOp) -> None:

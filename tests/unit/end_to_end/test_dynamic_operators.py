@@ -22,7 +22,8 @@ from xdsl.utils.test_value import create_ssa_value
 from relex.dialects import parse_module
 from relex.dialects.dtypes import numpy_dtype
 from relex.dialects.errors import ExecutionError, InferenceError, ShapeError
-from relex.dialects.relex import Conv2dTransposeOp, MatmulPairsOp, RepeatOp
+from relex.dialects.relex import Conv2dTransposeOp, RepeatOp
+from relex.dialects.relex.packed import PairsProduct
 from relex.dialects.signature import Signature
 from relex.lowering.legalizations import LEGALIZATIONS
 from relex.lowering.relex_pipeline import Level, RelexPipelinePass
@@ -94,7 +95,7 @@ def test_any_size(make: MakeOperator, types: list[TensorType], operands: list[Ar
             arrays = operands
         if operator_of(make) is RepeatOp:
             arrays[1] = np.abs(arrays[1]) % 4  # Counts.
-        if operator_of(make) is MatmulPairsOp:
+        if issubclass(operator_of(make), PairsProduct):
             arrays = [array & 0x007F007F | 0x3F803F80 for array in arrays]  # Numbers from 1 to 2.
         # What loads and stores do with sizes is seen at the core with the operands' sizes, and with none.
         is_large = max(values.values()) > 4 or (level == "core" and ran > 1)

@@ -141,6 +141,16 @@ def test_pairs(rows: int | str, sizes: tuple[int, int], kind: str):
     assert (products > 0) == (isinstance(rows, str) or rows >= 15), products
 
 
+@needs_software_tiles
+def test_many_terms():
+    """Sums in parts, of rows in blocks that are copied, so that they do not evict each other from caches."""
+    w, x = (RNG.standard_normal(size).astype(bfloat16) for size in ((256, 8192), (300, 8192)))
+    module = floats(300, w, constant=True)
+    lowered = with_tiles(module)
+    assert sum(isinstance(op, MultiplyTilesOp) for op in lowered.walk()) > 8
+    check_floats(in_software(module)["main"](x), x, w)
+
+
 def test_pairs_mean_the_same_to_the_interpreter():
     w, x = (RNG.standard_normal(size).astype(bfloat16) for size in ((40, 200), (33, 200)))
     module = floats(33, w, constant=False)
@@ -180,6 +190,39 @@ def test_convolutions(size: tuple[int, int], strides: list[int], images: int | s
     assert counts()[2] > before
     np.testing.assert_array_equal(found, build(module, target=WITHOUT)["main"](x))
     assert len(np.unique(found)) > 20
+
+
+@needs_software_tiles
+@pytest.mark.sampled
+@pytest.mark.parametrize("images", [2, "n"])
+@pytest.mark.parametrize(("size", "strides"), [((14, 14), [1, 1]), ((28, 20), [1, 1]), ((17, 33), [2, 1])], ids=str)
+def test_convolutions_of_pairs(size: tuple[int, int], strides: list[int], images: int | str):
+    """Convolutions of f32 in bf16, with a layer that two others read, and a sum with it."""
+    kinds = [(3, 32, 3), (32, 64, 1), (64, 64, 3), (64, 96, 1)]
+    weights = [
+        RNG.standard_normal((outputs, inputs, side, side)).astype(np.float32) * (inputs * side**2) ** -0.5
+        for inputs, outputs, side in kinds
+    ]
+    x = RNG.standard_normal((2, 3, *size)).astype(np.float32)
+    y, builder = Var("x", (images, *x.shape[1:]), "float32"), BlockBuilder()
+
+    def convolved(value: Any, w: Array) -> Any:
+        return op.relu(op.conv2d(value, const(w), strides=strides, padding=[w.shape[2] // 2] * 4))
+
+    with builder.function("main", [y]):
+        first, second, third, last = weights
+        value = builder.emit(convolved(y, first))
+        value = builder.emit(convolved(value, second))
+        strides = [1, 1]
+        value = builder.emit(op.add(value, convolved(value, third)))
+        builder.emit_func_output(builder.emit(convolved(value, last)))
+    module = builder.get()
+    before, found = counts()[2], in_software(module, "bf16")["main"](x)
+    assert counts()[2] > before
+    wanted = build(module, target=WITHOUT, precision="bf16")["main"](x)
+    # Sums that are added up in another order may be rounded to the neighbouring bf16.
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=2.0**-8 * abs(wanted).max())
+    assert np.linalg.norm(found - wanted) < 2.0**-10 * np.linalg.norm(wanted)
 
 
 @needs_software_tiles

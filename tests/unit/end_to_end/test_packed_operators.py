@@ -85,6 +85,22 @@ def test_pairs(make: MakeOperator, arrays: list[Array]) -> None:
     np.testing.assert_allclose(evaluated(make, arrays), lhs @ rhs, atol=1e-5 * (abs(lhs) @ abs(rhs)).max())
 
 
+@pytest.mark.parametrize(("make", "arrays"), cases(relex.Conv2dBlockedPairsOp))
+def test_pairs_in_blocks(make: MakeOperator, arrays: list[Array]) -> None:
+    data, weight = arrays
+    data = data.reshape((*data.shape, 1)[:5])
+    plain = [
+        np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 4, -1)).view(bfloat16).astype(np.float64), -1, 4)
+        for a in (data, weight)
+    ]
+    options = options_of(make, arrays)
+    expected, size = (
+        evaluated(lambda *values: relex.Conv2dBlockedOp(*values, **options), operands)
+        for operands in (plain, list(map(abs, plain)))
+    )
+    np.testing.assert_allclose(evaluated(make, arrays), expected, atol=1e-5 * size.max())
+
+
 @pytest.mark.parametrize(("make", "arrays"), cases(relex.Conv2dBlockedPackedOp))
 def test_packed_bytes_in_blocks(make: MakeOperator, arrays: list[Array]) -> None:
     data, weight = arrays

@@ -7,7 +7,7 @@ import pytest
 
 from relex.dialects import parse_module
 from relex.dialects.errors import CompileError
-from relex.dialects.tir import MultiplyTilesOp
+from relex.dialects.tir import MultiplyTilesOp, ZeroTileOp
 from relex.lowering import ConvertTirToScfPass
 from relex.passes import ApplySchedulePass
 from relex.passes.analysis.tile_nests import tensorized
@@ -48,6 +48,8 @@ def product(
               {init}
               %two = arith.constant 2 : index
               %twice = arith.muli %vi, %two : index
+              %window = arith.addi %vi, %vk : index
+              %none = arith.constant 0 : index
               %y = memref.load %Y[%vi, %vj] : {WORDS}
               %x = memref.load %X[{left}] : {WORDS}
               %w = memref.load %W[{right}] : {WORDS}
@@ -65,7 +67,7 @@ def tensorize(text: str, loop: str = "t", by: str = "tdpbusd") -> Schedule:
     return schedule
 
 
-@pytest.mark.parametrize("left", ["%vi, %vk", "%twice, %vk"])
+@pytest.mark.parametrize("left", ["%vi, %vk", "%twice, %vk", "%none, %window"])
 @pytest.mark.parametrize("sizes", [(32, 32, 16), (1, 1, 1), (17, 31, 5), (16, 9, 16), (30, 16, 15)], ids=str)
 def test_same_sums(sizes: tuple[int, int, int], left: str):
     text = product(*sizes, left=left)
@@ -103,6 +105,40 @@ def test_refused(text: str, message: str):
         tensorize(text)
 
 
+@pytest.mark.parametrize(("rows", "height"), [(2, 14), (1, 16), (2, 16)])
+def test_groups_of_rows(rows: int, height: int):
+    """Rows of two rows of an image, whose words are a distance apart."""
+    text = f"""
+        tir.prim_func @main(%X: memref<4x40x20xi32>, %W: memref<20x32xi32>) outs(%Y: memref<{rows}x{height}x32xi32>)
+            attributes {{tir.noalias}} {{
+          %zero = arith.constant 0 : i32
+          tir.for %k @k, %g @g, %i @i, %j @j in (10, {rows}, {height}, 32) {{
+            tir.block @Y (%vg: spatial<{rows}> = %g, %vi: spatial<{height}> = %i, %vj: spatial<32> = %j,
+                          %vk: reduce<10> = %k) {{
+              tir.init {{ memref.store %zero, %Y[%vg, %vi, %vj] : memref<{rows}x{height}x32xi32> }}
+              %two = arith.constant 2 : index
+              %twice = arith.muli %vi, %two : index
+              %y = memref.load %Y[%vg, %vi, %vj] : memref<{rows}x{height}x32xi32>
+              %x = memref.load %X[%vg, %twice, %vk] : memref<4x40x20xi32>
+              %w = memref.load %W[%vk, %vj] : memref<20x32xi32>
+              %p = tir.dot4 %x, %w : i32
+              %s = arith.addi %y, %p : i32
+              memref.store %s, %Y[%vg, %vi, %vj] : memref<{rows}x{height}x32xi32>
+            }}
+          }}
+        }}"""
+    # The loop of the terms is around one of words.
+    schedule = Schedule(parse_module(text))
+    schedule.split(Loop("main", "k"), [2, 5])
+    schedule.tensorize(Loop("main", "k_0"), "tdpbusd")
+    lowered = ConvertTirToScfPass()(schedule.module)
+    assert sum(isinstance(op, MultiplyTilesOp) for op in lowered.walk()) == 2 * rows
+    x, w = (RNG.integers(-(2**31), 2**31 - 1, shape, np.int32) for shape in ((4, 40, 20), (20, 32)))
+    found = np.zeros((rows, height, 32), np.int32)
+    interpret(lowered)["main"](x, w, found)
+    np.testing.assert_array_equal(found, interpret(parse_module(text))["main"](x, w))
+
+
 def test_other_instructions():
     text = product(16, 16, 16)
     with pytest.raises(CompileError, match=r"expected one of tdpbssd, tdpbsud, .* found 'tdp'"):
@@ -115,14 +151,36 @@ def test_other_instructions():
 
 def test_a_loop_around_nothing():
     text = product(16, 16, 16).replace("%zero =", "tir.for %n @n in (4) { %one = arith.constant 1 : i32 }\n%zero =")
-    with pytest.raises(CompileError, match="expected @n to be around one block without an init"):
+    with pytest.raises(CompileError, match="expected @n to be around one block without a condition"):
         tensorize(text, "n")
 
 
-def test_init_is_elsewhere():
-    text = product(16, 16, 16, init=f"tir.init {{ memref.store %zero, %Y[%vi, %vj] : {WORDS} }}")
-    with pytest.raises(CompileError, match="around one block without an init"):
-        tensorize(text)
+INIT = f"tir.init {{ memref.store %zero, %Y[%vi, %vj] : {WORDS} }}"
+
+
+def test_sums_begin_with_zeros():
+    text = product(20, 16, 16, init=INIT)
+    lowered = ConvertTirToScfPass()(tensorize(text).module)
+    assert sum(isinstance(op, ZeroTileOp) for op in lowered.walk()) == 2
+    x, w, y = (RNG.integers(-(2**31), 2**31 - 1, (80, 80), np.int32) for _ in range(3))
+    expected, found = interpret(parse_module(text))["main"](x, w, y), np.zeros_like(y)
+    interpret(lowered)["main"](x, w, y, found)
+    np.testing.assert_array_equal(found, expected)
+    assert (found[:20, :16] != y[:20, :16]).any()
+
+
+@pytest.mark.parametrize(
+    ("text", "loop", "message"),
+    [
+        (product(16, 16, 16, init=INIT), "k", "expected all terms of @Y in loops from @k on"),
+        (product(16, 16, 16, init=INIT).replace("constant 0 : i32", "constant 1 : i32"), "t", "of @Y to store zeros"),
+        (product(16, 16, 16, init=INIT.replace("%vi, %vj", "%vj, %vi")), "t", "to store the element that @Y adds to"),
+    ],
+    ids=["terms", "value", "place"],
+)
+def test_other_inits(text: str, loop: str, message: str):
+    with pytest.raises(CompileError, match=message):
+        tensorize(text, loop)
 
 
 def test_loops_that_changed_stay_loops():

@@ -273,6 +273,12 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
         partial(ops.Conv2dBlockedPackedOp, strides=[2, 1], padding=[1, 0]),
         [_words(1, 2, 5, 4, 2), _words(2, 2, 3, 2, 2, 3)],
     ),
+    (
+        partial(ops.Conv2dBlockedPairsOp, strides=[2, 1], padding=[1, 0]),
+        [_pairs(1, 2, 5, 4, 2), _pairs(2, 2, 3, 2, 2, 3)],
+    ),
+    (partial(ops.Conv2dBlockedPairsOp, groups=2, dilation=[1, 2]), [_pairs(1, 4, 3, 3, 1), _pairs(2, 2, 2, 1, 1, 3)]),
+    (ops.Conv2dBlockedPairsOp, [_pairs(1, 3, 3, 4), _pairs(1, 3, 2, 2, 1, 4)]),
     (partial(ops.Conv2dBlockedPackedOp, groups=2), [_words(1, 4, 3, 3, 1), _words(2, 2, 2, 1, 1, 3)]),
     (partial(ops.Conv2dBlockedPackedOp, dilation=[1, 2]), [_words(1, 3, 3, 4), _words(1, 3, 2, 2, 1, 4)]),
     (

@@ -53,6 +53,8 @@ void soft_tilerelease(void) {
   released++;
 }
 
+void soft_tilezero(int8_t number) { memset(state.data[tile(number)], 0, sizeof state.data[0]); }
+
 void soft_tileloadd64(int8_t number, const uint8_t *base, int64_t stride) {
   int t = tile(number);
   memset(state.data[t], 0, sizeof state.data[t]);

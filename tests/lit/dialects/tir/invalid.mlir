@@ -1369,9 +1369,9 @@ func.func @indices_of_tile(%x: memref<4x8xi32>, %i: index) {
 
 // -----
 
-func.func @rows_along_columns(%x: memref<4x8xi32>, %i: index) {
-  tir.load_tile 0, %x[%i, %i] rows 1 step 1 : memref<4x8xi32>
-//^ error: 'tir.load_tile' op expected rows along a dimension before the last one, found 1
+func.func @rows_along_nothing(%x: memref<4x8xi32>, %i: index) {
+  tir.load_tile 0, %x[%i, %i] rows 2 step 1 : memref<4x8xi32>
+//^ error: 'tir.load_tile' op expected rows along one of 2 dimensions, found 2
   func.return
 }
 

@@ -197,6 +197,7 @@ func.func @dot2(%a: i32, %b: i32, %u: vector<16xi32>, %v: vector<16xi32>) {
 // CHECK-NEXT:    tir.configure_tiles [16, 64, 3, 4]
 // CHECK-NEXT:    tir.load_tile 4, %x[%i, %j, %k] rows 1 step 2 : memref<4x?x8xbf16>
 // CHECK-NEXT:    tir.store_tile 0, %x[%i, %j, %k] rows 0 step 1 : memref<4x?x8xbf16>
+// CHECK-NEXT:    tir.zero_tile 0
 // CHECK-NEXT:    tir.multiply_tiles "tdpbusd" 0, 4, 6
 // CHECK-NEXT:    tir.release_tiles
 // GENERIC:       "tir.multiply_tiles"() <{by = "tdpbusd", tile = 0 : i64, lhs = 4 : i64, rhs = 6 : i64}> : () -> ()
@@ -204,6 +205,7 @@ func.func @tiles(%x: memref<4x?x8xbf16>, %i: index, %j: index, %k: index) {
   tir.configure_tiles [16, 64, 3, 4]
   tir.load_tile 4, %x[%i, %j, %k] rows 1 step 2 : memref<4x?x8xbf16>
   tir.store_tile 0, %x[%i, %j, %k] rows 0 step 1 : memref<4x?x8xbf16>
+  tir.zero_tile 0
   tir.multiply_tiles "tdpbusd" 0, 4, 6
   tir.release_tiles
   func.return

@@ -32,6 +32,7 @@
 // ASM-NEXT:    tdpbusd %tmm6, %tmm4, %tmm0
 // ASM-NEXT:    tdpbuud %tmm6, %tmm4, %tmm0
 // ASM-NEXT:    tdpbf16ps %tmm6, %tmm4, %tmm0
+// ASM-NEXT:    tilezero %tmm5
 // ASM:         tilestored %tmm0, [[Y]]
 // ASM:         tilerelease
 func.func @multiply(%x: memref<16x?xi8>, %w: memref<4x32x32xi32>, %y: memref<16x32xi32>, %i: index) {
@@ -45,6 +46,7 @@ func.func @multiply(%x: memref<16x?xi8>, %w: memref<4x32x32xi32>, %y: memref<16x
   tir.multiply_tiles "tdpbusd" 0, 4, 6
   tir.multiply_tiles "tdpbuud" 0, 4, 6
   tir.multiply_tiles "tdpbf16ps" 0, 4, 6
+  tir.zero_tile 5
   tir.store_tile 0, %y[%c0, %i] rows 0 step 1 : memref<16x32xi32>
   tir.release_tiles
   func.return
