@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -20,7 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from relex.dialects.dtypes import buffer_of
+from relex.dialects.dtypes import buffer_of, size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import RESULT_ATTR
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallTirOp
@@ -130,6 +131,18 @@ def buffer_type(result: OpResult) -> MemRefType:
     if not isa(t, TensorType):
         fail(result.op, f"expected a ranked tensor, found {t}")
     return buffer_of(t)
+
+
+def bytes_of(kind: MemRefType, sizes: Sequence[SSAValue], builder: Builder) -> SSAValue:
+    """Return the size in bytes of a buffer with these dynamic sizes."""
+    given, size = iter(sizes), _constant(size_in_bytes(kind.element_type), builder)
+    for n in kind.get_shape():
+        size = builder.insert(arith.MuliOp(size, next(given) if n == DYNAMIC_INDEX else _constant(n, builder))).result
+    return size
+
+
+def _constant(value: int, builder: Builder) -> SSAValue:
+    return builder.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
 
 
 def _sizes_of(result: OpResult) -> Sequence[SSAValue]:

@@ -426,7 +426,8 @@ def test_what_a_trip_reads_and_passes_on_is_not_copied() -> None:
     expect_same(program, (0, x), (2, x))
     text = str(build(program).ir("core"))
     loop = text[text.index("scf.for %i") :]
-    assert "memref.copy" not in loop[: loop.index("scf.yield %more")]
+    copies = loop[: loop.index("scf.yield %more, ")].count("memref.copy")
+    assert copies == 2  # Of the rows so far, where their memory is full, and of the rows behind them.
 
 
 def test_failures_keep_no_memory() -> None:
