@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, cf, func, memref, scf
+from xdsl.dialects import arith, cf, func, memref, scf, tensor
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
@@ -170,6 +170,8 @@ def _upwards(op: Operation) -> Iterator[Operation]:
 
 def _write(value: SSAValue, number: int, end: func.ReturnOp, sizes: SizesOfResults) -> None:
     """Write a tensor to the memory of a result: at once, if nothing else is in its way."""
+    while isinstance(value.owner, tensor.CastOp):
+        value = value.owner.source  # Its elements are the same.
     assert isa(value.type, TensorType)
     owner = value.owner
     is_before = isinstance(owner, Operation) and owner.parent is end.parent and not sizes.has_late([value])
