@@ -56,6 +56,11 @@ _SOON = (4, 7, 8, 17)
 X = np.linspace(0.5, 1, 12, dtype=np.float32).reshape(3, 4)
 
 
+def all_of(results: Any) -> list[Any]:
+    """Return one result or several as a list."""
+    return [*results] if isinstance(results, tuple) else [results]
+
+
 def expect_same(program: str, *calls: tuple[Any, ...]) -> list[Any]:
     """Compare what the interpreter computes with lower levels and compiled code, and return it."""
     exact, fast = build(program, strict=True), build(program)
@@ -65,8 +70,7 @@ def expect_same(program: str, *calls: tuple[Any, ...]) -> list[Any]:
         wanted: Any = interpret(program)["main"](*arguments)
         for main in (*levels, exact["main"], fast["main"]):
             results: Any = main(*arguments)
-            pairs = zip(results, wanted, strict=True) if isinstance(wanted, tuple) else [(results, wanted)]
-            for result, right in pairs:
+            for result, right in zip(all_of(results), all_of(wanted), strict=True):
                 np.testing.assert_allclose(result, right, rtol=1e-4, atol=1e-5, strict=True)
         found.append(wanted)
     release_memory()

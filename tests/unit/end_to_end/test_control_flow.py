@@ -289,7 +289,14 @@ def test_handler_that_a_library_function_sets_stays():
     signal.raise_signal(signal.SIGINT)
 
 
-@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL, signal.default_int_handler, lambda *_: None])
+def ignore(number: int, frame: object) -> None:
+    """Handle a signal."""
+
+
+HANDLERS: list[Any] = [signal.SIG_IGN, signal.SIG_DFL, signal.default_int_handler, ignore]
+
+
+@pytest.mark.parametrize("handler", HANDLERS)
 def test_calls_leave_the_handler_of_the_system(handler: Any):
     """Whatever Python has told the system to do with Ctrl-C, it does so after a call."""
     main, of_system = build(COUNTED)["main"], ctypes.pythonapi.PyOS_getsig
