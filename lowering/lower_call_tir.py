@@ -33,18 +33,20 @@ from relex.dialects.function_arguments import C_INTERFACE_ATTR, replacements, re
 from relex.dialects.libraries import LibraryFunction
 from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.types import shape_str
-from relex.dialects.sizes.attributes import has_unknown
+from relex.dialects.sizes.attributes import has_unknown, sizes_in_type
 from relex.dialects.sizes.modules import ModuleSizes, may_have_late_sizes
 from relex.dialects.symbols import is_public, resolve
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable, TypeConverter, convert
+from relex.lowering.memory.growing import grow_in_place
 from relex.lowering.support import control_rules, result_buffers
 from relex.lowering.support.destinations import BRANCHES, LOOPS, give_destinations
 from relex.lowering.support.late_results import allocate_results, check_memory, free_early, inline_late_calls
 from relex.lowering.support.loop_checks import check_loops
 from relex.lowering.support.passed_on import free_passed_on
 from relex.lowering.support.replaced_arguments import write_arguments
+from relex.lowering.support.row_rules import join_rows
 from relex.lowering.support.slice_rules import convert_insert_slice
 from relex.passes.rewriting.late_checks import check_late_sizes
 from relex.passes.rewriting.size_values import SizesOfResults
@@ -120,6 +122,8 @@ class LowerCallTirPass(ConversionPass):
         give_destinations(op, sizes)
         _pass_destinations(op, sizes)
         convert(op, GRAPH_TO_BUFFERS, _types, _check_no_tensors)
+        for function in may_be_late:
+            grow_in_place(function)
         for function in late:
             free_passed_on(function)
             free_early(function)
@@ -221,6 +225,14 @@ def convert_words(op: relex.PackBytesOp, conversion: Conversion) -> None:
     for new in before:
         conversion.add(new)
     conversion.replace(conversion.add(view).results[0])
+
+
+@GRAPH_TO_BUFFERS.rule(relex.ConcatOp)
+def convert_concat(op: relex.ConcatOp, conversion: Conversion) -> None:
+    """Copy rows behind one another; `grow_in_place` leaves those where they are that a loop carries."""
+    if any(size != 1 for size in sizes_in_type(op.result.type)[: op.normal_axis]):
+        fail(op, "expected 'legalize-ops' before")
+    conversion.replace(join_rows(op, conversion))
 
 
 @GRAPH_TO_BUFFERS.rule(relex.CallOp, func.CallOp)

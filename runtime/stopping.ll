@@ -74,17 +74,54 @@ yes:
   ret i1 true
 }
 
+; Whether `@previous` is the handler to call; else a signal is noted, until `@begin` has learned which one that is.
+@is_settled = global i8 0
+@early = global i8 0
+
 define void @interrupted(i32 %signal) {
   store atomic i16 1, ptr @reasons monotonic, align 4
+  %settled = load atomic i8, ptr @is_settled seq_cst, align 1
+  %is_settled = icmp ne i8 %settled, 0
+  br i1 %is_settled, label %handle, label %note
+
+handle:
   %handler = load ptr, ptr @previous
   call void %handler(i32 %signal)
+  ret void
+
+note:
+  %noted = atomicrmw xchg ptr @early, i8 1 seq_cst
+  %later = load atomic i8, ptr @is_settled seq_cst, align 1
+  %is_late = icmp ne i8 %later, 0                                  ; `@begin` in another thread may have looked before.
+  br i1 %is_late, label %look, label %done
+
+look:
+  call void @handle_early()
+  br label %done
+
+done:
+  ret void
+}
+
+define void @handle_early() {
+  %early = atomicrmw xchg ptr @early, i8 0 seq_cst
+  %is_early = icmp ne i8 %early, 0
+  br i1 %is_early, label %handle, label %done
+
+handle:
+  call void @interrupted(i32 2)
+  br label %done
+
+done:
   ret void
 }
 
 ; Calls of programs with loops that the main thread is in, one in another: Python handles signals there.
 @depth = global i64 0
 
-declare ptr @PyOS_getsig(i32)
+; Whether `@interrupted` handles SIGINT. A system call takes longer than many trips, so `@begin` and `@end` make one each.
+@is_installed = global i8 0
+
 declare ptr @PyOS_setsig(i32, ptr)
 
 define i1 @is_main() {
@@ -107,16 +144,34 @@ enter:
 
 listen:
   store atomic i16 0, ptr @reasons monotonic, align 4
-  %old = call ptr @PyOS_getsig(i32 2)                              ; 2: SIGINT
+  store atomic i8 0, ptr @is_settled seq_cst, align 1
+  store atomic i8 0, ptr @early seq_cst, align 1
+  %old = call ptr @PyOS_setsig(i32 2, ptr @interrupted)            ; 2: SIGINT
   %address = ptrtoint ptr %old to i64
-  %has_handler = icmp ugt i64 %address, 1                          ; 0: SIG_DFL, 1: SIG_IGN
-  %is_other = icmp ne ptr %old, @interrupted
-  %replaces = and i1 %has_handler, %is_other
-  br i1 %replaces, label %replace, label %done
+  %rest = sub i64 %address, 2                                      ; 0: SIG_DFL, 1: SIG_IGN, -1: SIG_ERR
+  %has_handler = icmp ult i64 %rest, -3
+  br i1 %has_handler, label %learn, label %other
+
+learn:
+  %is_other = icmp ne ptr %old, @interrupted                       ; Else it is the one that is known.
+  br i1 %is_other, label %replace, label %settle
 
 replace:
-  store ptr %old, ptr @previous                                    ; Before `@interrupted` needs it.
-  %replaced = call ptr @PyOS_setsig(i32 2, ptr @interrupted)
+  store ptr %old, ptr @previous
+  br label %settle
+
+settle:
+  store i8 1, ptr @is_installed
+  store atomic i8 1, ptr @is_settled seq_cst, align 1
+  call void @handle_early()
+  br label %done
+
+other:
+  %has_failed = icmp eq i64 %address, -1
+  br i1 %has_failed, label %done, label %leave
+
+leave:
+  %ours = call ptr @PyOS_setsig(i32 2, ptr %old)
   br label %done
 
 done:
@@ -135,14 +190,20 @@ leave:
   br i1 %is_last, label %look, label %done
 
 look:
-  %current = call ptr @PyOS_getsig(i32 2)
-  %is_ours = icmp eq ptr %current, @interrupted                    ; Else a library function has set another one.
-  br i1 %is_ours, label %restore, label %done
+  %installed = load i8, ptr @is_installed
+  %is_installed = icmp ne i8 %installed, 0
+  br i1 %is_installed, label %restore, label %done
 
 restore:
+  store i8 0, ptr @is_installed
   %old = load ptr, ptr @previous
-  %ours = call ptr @PyOS_setsig(i32 2, ptr %old)
+  %current = call ptr @PyOS_setsig(i32 2, ptr %old)
   store atomic i16 0, ptr @reasons monotonic, align 4
+  %is_ours = icmp eq ptr %current, @interrupted                    ; Else a library function has set another one.
+  br i1 %is_ours, label %done, label %keep
+
+keep:
+  %ours = call ptr @PyOS_setsig(i32 2, ptr %current)
   br label %done
 
 done:

@@ -13,7 +13,7 @@ from relex.runtime.linking import link_ir, read_ir
 
 _CPYTHON = (
     "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException",
-    "PyThread_get_thread_ident", "PyOS_getsig", "PyOS_setsig",
+    "PyThread_get_thread_ident", "PyOS_setsig",
 )  # fmt: skip
 _SYMBOLS = ("goes_on", "may_go_on", "begin", "end", "reasons", "main_thread", "asked", "type", "value", "trace")
 

@@ -9,13 +9,13 @@ its memory and passes it on; `free_passed_on` says who frees it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
 from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.tensor import FromElementsOp, InsertSliceOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.function_arguments import RESULT_ATTR
@@ -88,6 +88,16 @@ def destination_of(result: SSAValue) -> SSAValue | None:
     return None
 
 
+def _returning(result: OpResult) -> MaterializeInDestinationOp | None:
+    """Return the op that writes what a branch gives to the memory of a result of the function."""
+    for op in (use.operation for use in result.uses):
+        if isinstance(op, MaterializeInDestinationOp) and op.source is result and op.parent is result.op.parent:
+            place = op.dest.owner
+            if isinstance(place, AllocTensorOp) and RESULT_ATTR in place.attributes and op.dest.has_one_use():
+                return op if not any(value.uses for value in op.results) else None
+    return None
+
+
 class _Rewriting:
     """The rewriting of one op."""
 
@@ -96,10 +106,13 @@ class _Rewriting:
         self._sizes = sizes
         self._own: set[SSAValue] = set()
         """Tensors whose sizes the op finds out, each in memory that is passed on to it."""
+        self._marks: dict[SSAValue, dict[str, Attribute]] = {}
+        """What marks that memory, if it is not passed on further: it may be memory of a result."""
 
     def branches(self, op: scf.IfOp | scf.IndexSwitchOp) -> None:
         """Let each region write its tensors to a common place, or pass on memory that it allocates."""
         self._note_own(op.results)
+        self._return_own(op.results)
         placed = [i for i, result in enumerate(op.results) if is_tensor(result) and result not in self._own]
         places = {i: self._allocate(op.results[i]) for i in placed}
         for region in op.regions:
@@ -224,14 +237,26 @@ class _Rewriting:
         passed = [*end.operands[:first]]
         for value, taker in zip([*end.operands[first:]], takers, strict=True):
             is_given = value in self._own and value.owner is end.parent and value not in passed
-            passed.append(self._moved(value, end) if taker in self._own and not is_given else value)
+            is_moved = taker in self._own and not is_given
+            passed.append(self._moved(value, end, self._marks.get(taker)) if is_moved else value)
         end.operands = passed
 
-    def _moved(self, value: SSAValue, before: Operation) -> SSAValue:
+    def _return_own(self, results: Sequence[OpResult]) -> None:
+        """Let a branch allocate the memory of what the function returns of it."""
+        for result in results:
+            write = _returning(result) if result in self._own else None
+            if write is not None:
+                alloc = write.dest.owner
+                assert isinstance(alloc, Operation)
+                self._marks[result] = {RESULT_ATTR: alloc.attributes[RESULT_ATTR]}
+                Rewriter.erase_op(write)
+                Rewriter.erase_op(alloc)
+
+    def _moved(self, value: SSAValue, before: Operation, marks: Mapping[str, Attribute] | None = None) -> SSAValue:
         """Write a tensor to memory that is allocated for it, as early as that may be, and passed on."""
         assert isa(value.type, TensorType)
         alloc = AllocTensorOp(value.type, self._sizes.of(value))
-        alloc.attributes[MOVED_ATTR] = UnitAttr()
+        alloc.attributes |= marks or {MOVED_ATTR: UnitAttr()}
         alloc.result.name_hint = value.name_hint
         self._sizes.take_over(alloc.result, value)
         owner, at = value.owner, before

@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, cf, func, memref, scf
+from xdsl.dialects import arith, cf, func, memref, scf, tensor
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     UNKNOWN_LOC,
     ArrayAttr,
     FunctionType,
@@ -24,7 +23,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_SIZE, size_declaration
 from relex.dialects.function_arguments import RESULT_ATTR, result_attrs
@@ -37,6 +35,7 @@ from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.lowering.memory.lifetimes import uses_of_memory
 from relex.lowering.memory.needs import BufferSizes
+from relex.lowering.support.result_buffers import bytes_of
 from relex.passes.rewriting.size_values import SizesOfResults
 
 
@@ -109,7 +108,7 @@ def _late_buffers(function: func.FuncOp) -> Iterator[memref.AllocOp]:
 def _check_memory(alloc: memref.AllocOp) -> None:
     """Ask for the memory of a buffer before it is allocated."""
     builder = Builder(InsertPoint.before(alloc))
-    size = _bytes_of(alloc, builder)
+    size = bytes_of(alloc.memref.type, alloc.dynamic_sizes, builder)
     few = builder.insert(arith.CmpiOp(size, _constant(builder, FEW_BYTES), "ult")).result
     true = arith.ConstantOp(IntegerAttr(1, i1))
     call = func.CallOp(HAS_MEMORY, [size], [i1])
@@ -127,16 +126,7 @@ def _check_result(alloc: memref.AllocOp) -> None:
     builder = Builder(InsertPoint.before(alloc.next_op or alloc))
     address = builder.insert(memref.ExtractAlignedPointerAsIndexOp.get(alloc.memref)).aligned_pointer
     is_given = builder.insert(arith.CmpiOp(address, _constant(builder, 0), "ne")).result
-    _assert_memory(builder, alloc, _bytes_of(alloc, builder), is_given)
-
-
-def _bytes_of(alloc: memref.AllocOp, builder: Builder) -> SSAValue:
-    given, kind = iter(alloc.dynamic_sizes), alloc.memref.type
-    size: SSAValue = _constant(builder, size_in_bytes(kind.element_type))
-    for n in kind.get_shape():
-        factor = next(given) if n == DYNAMIC_INDEX else _constant(builder, n)
-        size = builder.insert(arith.MuliOp(size, factor)).result
-    return size
+    _assert_memory(builder, alloc, bytes_of(alloc.memref.type, alloc.dynamic_sizes, builder), is_given)
 
 
 def _assert_memory(builder: Builder, alloc: memref.AllocOp, size: SSAValue, holds: SSAValue) -> None:
@@ -180,6 +170,8 @@ def _upwards(op: Operation) -> Iterator[Operation]:
 
 def _write(value: SSAValue, number: int, end: func.ReturnOp, sizes: SizesOfResults) -> None:
     """Write a tensor to the memory of a result: at once, if nothing else is in its way."""
+    while isinstance(value.owner, tensor.CastOp):
+        value = value.owner.source  # Its elements are the same.
     assert isa(value.type, TensorType)
     owner = value.owner
     is_before = isinstance(owner, Operation) and owner.parent is end.parent and not sizes.has_late([value])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -141,6 +142,18 @@ def buffer_type(result: OpResult) -> MemRefType:
     if not isa(t, TensorType):
         fail(result.op, f"expected a ranked tensor, found {t}")
     return buffer_of(t)
+
+
+def bytes_of(kind: MemRefType, sizes: Sequence[SSAValue], builder: Builder) -> SSAValue:
+    """Return the size in bytes of a buffer with these dynamic sizes."""
+    given, size = iter(sizes), _constant(size_in_bytes(kind.element_type), builder)
+    for n in kind.get_shape():
+        size = builder.insert(arith.MuliOp(size, next(given) if n == DYNAMIC_INDEX else _constant(n, builder))).result
+    return size
+
+
+def _constant(value: int, builder: Builder) -> SSAValue:
+    return builder.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
 
 
 def _sizes_of(result: OpResult) -> Sequence[SSAValue]:

@@ -11,6 +11,7 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import INTEGERS, tensor_operand_def, var_tensor_operand_def
 from relex.dialects.errors import InferenceError
 from relex.dialects.relex.declared import declared
+from relex.dialects.relex.growth import grows_in_loop
 from relex.dialects.relex.operator import AlongAxis, Movement, Operand, axis_of, moving, tensor_type
 from relex.dialects.relex.properties import (
     IntegerConstr,
@@ -80,6 +81,11 @@ class ConcatOp(Movement, AlongAxis):
     def pattern(self) -> OpPattern:
         filled = [value for value in self.operands if shape_of(value)[self.normal_axis] != 0]
         return moving(in_order=len(filled) <= 1)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the first operand grows in a loop, so that its rows may stay where they are."""
+        return grows_in_loop(self)
 
     def evaluate(self, *operands: Array) -> Array:
         return np.concatenate(operands, axis=self.normal_axis)

@@ -232,3 +232,62 @@ int main(void) {
         "model.o",
     )
     assert printed.splitlines() == ["3", "2048", "expected memory for the bytes of a result of @broadcast_to"]
+
+
+GROWING = """
+func.func @main(%x: tensor<?xf32>, %k: index, %most: tensor<f32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %k step %c1 iter_args(%rows = %x) -> (tensor<?xf32>) {
+    %more = relex.concat %rows, %x : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    %sum = relex.sum %more : (tensor<?xf32>) -> tensor<f32>
+    %holds = relex.less %sum, %most : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    relex.assert %holds, "expected little" : tensor<i1>
+    scf.yield %more : tensor<?xf32>
+  }
+  func.return %r : tensor<?xf32>
+}
+"""
+
+
+@needs_cc
+def test_memory_of_what_grows(tmp_path: Path) -> None:
+    """A thousand trips ask for memory about a dozen times; a call that fails frees it."""
+    build_object(GROWING, tmp_path / "model.o")
+    printed = run_c(
+        tmp_path,
+        r"""
+#include "model.h"
+#include <stdio.h>
+
+void *__real_malloc(size_t bytes);
+void __real_free(void *pointer);
+static int blocks, asked;
+
+void *__wrap_malloc(size_t bytes) {
+  ++blocks, ++asked;
+  return __real_malloc(bytes);
+}
+
+void __wrap_free(void *pointer) {
+  if (pointer != NULL) --blocks;
+  __real_free(pointer);
+}
+
+int main(void) {
+  float x[2] = {1, 2}, most = 1e6f, *rows;
+  int64_t shape[1];
+  int status = model_main(2, x, 1023, &most, &rows, shape, NULL, NULL);
+  printf("%d: %d, %g %g, %d blocks\n", status, (int)shape[0], rows[2046], rows[2047], blocks);
+  printf("%d\n", asked < 30);
+  free(rows);
+  most = 1000;
+  status = model_main(2, x, 1023, &most, &rows, shape, NULL, NULL);
+  printf("%s, %d blocks\n", model_main_message(status), blocks);
+  return 0;
+}
+""",
+        "model.o",
+        "-Wl,--wrap=malloc,--wrap=free",
+    )
+    assert printed.splitlines() == ["0: 2048, 1 2, 1 blocks", "1", "expected little, 0 blocks"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import threading
@@ -286,6 +287,27 @@ def test_handler_that_a_library_function_sets_stays():
     main(np.ones(8, np.float32), 2, 1)
     # Where Python's handler had come back to ignore it, this would raise an error.
     signal.raise_signal(signal.SIGINT)
+
+
+def ignore(number: int, frame: object) -> None:
+    """Handle a signal."""
+
+
+HANDLERS: list[Any] = [signal.SIG_IGN, signal.SIG_DFL, signal.default_int_handler, ignore]
+
+
+@pytest.mark.parametrize("handler", HANDLERS)
+def test_calls_leave_the_handler_of_the_system(handler: Any):
+    """Whatever Python has told the system to do with Ctrl-C, it does so after a call."""
+    main, of_system = build(COUNTED)["main"], ctypes.pythonapi.PyOS_getsig
+    of_system.restype = ctypes.c_void_p
+    signal.signal(signal.SIGINT, handler)
+    before = of_system(signal.SIGINT)
+    for _ in range(2):
+        main(np.ones(8, np.float32), 3, 1)
+        assert of_system(signal.SIGINT) == before
+    if handler is signal.SIG_IGN:
+        signal.raise_signal(signal.SIGINT)
 
 
 def test_exception_of_library_function_ends_loop():

@@ -6,15 +6,21 @@ import random
 from collections.abc import Sequence
 
 
-def region_program(seed: int, *, dynamic: bool = False, changing: bool = False, depth: int = 3) -> str:
+def region_program(
+    seed: int, *, dynamic: bool = False, changing: bool = False, growing: bool = False, depth: int = 3
+) -> str:
     """A function @main of two tensors of the same size, a number that many trip counts are, and a condition. With
-    `changing`, branches give tensors of different sizes, and trips change sizes."""
-    return _Regions(random.Random(seed), dynamic=dynamic or changing, changing=changing).program(depth)
+    `changing`, branches give tensors of different sizes, and trips change sizes; with `growing`, many trips append to
+    what they carry, too."""
+    changing = changing or growing
+    regions = _Regions(random.Random(seed), dynamic=dynamic or changing, changing=changing, growing=growing)
+    return regions.program(depth)
 
 
 class _Regions:
-    def __init__(self, rng: random.Random, *, dynamic: bool, changing: bool):
+    def __init__(self, rng: random.Random, *, dynamic: bool, changing: bool, growing: bool):
         self._rng = rng
+        self._growing = growing
         self._changing = changing
         self._dynamic = dynamic
         self._t = "tensor<?xf32>" if dynamic else "tensor<5xf32>"
@@ -150,9 +156,61 @@ class _Regions:
             f"{indent}{name} = scf.for {self._fresh()} = %c0 to {self._limit()} step %c1 "
             f"iter_args({pairs}) -> ({self._types(count)}) {{"
         )
-        self._branch(indent, [*known, *arguments], depth, count)
+        if self._growing:
+            found = self._block(f"{indent}  ", [*known, *arguments], depth)
+            self._end(indent, self._all_grown(f"{indent}  ", arguments, found))
+        else:
+            self._branch(indent, [*known, *arguments], depth, count)
         self._lines.append(f"{indent}}}")
         return results
+
+    def _all_grown(self, indent: str, values: Sequence[str], known: Sequence[str]) -> list[str]:
+        """What many of the values begin, and other tensors in place of the rest."""
+        return [
+            self._grown(indent, value, known) if self._rng.random() < 0.7 else self._rng.choice(known)
+            for value in values
+        ]
+
+    def _grown(self, indent: str, value: str, known: Sequence[str]) -> str:
+        """A tensor with further rows, or with the same ones."""
+        t = self._t
+        match self._rng.choice(["one", "one", "two", "either", "none"]):
+            case "one":
+                rows, longer = self._fresh(), self._fresh()
+                more = f"{rows}, {rows}" if self._rng.random() < 0.2 else rows
+                types = ", ".join([t] * (1 + len(more.split())))
+                self._lines += [
+                    f"{indent}{rows} = relex.strided_slice {self._rng.choice([value, *known])} axes = [0] begin = [0] "
+                    f"end = [2] : ({t}) -> {t}",
+                    f"{indent}{longer} = relex.concat {value}, {more} : ({types}) -> {t}",
+                ]
+                known = [*known, value, longer]
+                return longer if self._rng.random() < 0.7 else self._read(indent, longer, known)
+            case "two":
+                return self._grown(indent, self._grown(indent, value, known), known)
+            case "either":
+                condition, name = self._condition(indent, known), self._fresh()
+                self._lines.append(f"{indent}{name} = scf.if {condition} -> ({t}) {{")
+                self._end(indent, [self._grown(f"{indent}  ", value, known)])
+                self._lines.append(f"{indent}}} else {{")
+                self._end(indent, [self._grown(f"{indent}  ", value, known)])
+                self._lines.append(f"{indent}}}")
+                return name
+            case _:
+                return value
+
+    def _read(self, indent: str, value: str, known: Sequence[str]) -> str:
+        """The same tensor, after other ops have read it and those before it; a loop reads one of them."""
+        for _ in range(2):
+            self._operator(indent, known)
+        count, one, i = (self._fresh() for _ in range(3))
+        self._lines += [
+            f"{indent}{count} = scf.for {i} = %c0 to %c1 step %c1 iter_args({one} = {value}) -> ({self._t}) {{",
+            f"{indent}  {self._fresh()} = relex.add {one}, {one} : ({self._t}, {self._t}) -> {self._t}",
+        ]
+        self._end(indent, [one])
+        self._lines.append(f"{indent}}}")
+        return value
 
     def _while(self, indent: str, known: Sequence[str], depth: int, count: int, *, is_test_last: bool) -> list[str]:
         arguments, pairs = self._carried(known, count)
@@ -166,6 +224,8 @@ class _Regions:
         if is_test_last or self._rng.random() < 0.4:
             before = self._block(f"{indent}  ", before, depth)
         passed = self._pick(before, count) if is_test_last else self._rng.choices([*arguments, *before[-2:]], k=count)
+        if self._growing and self._rng.random() < 0.8:
+            passed = self._all_grown(f"{indent}  ", arguments, before) if is_test_last else arguments
         self._lines += [
             f"{indent}  {following} = arith.addi {number}, %c1 : index",
             f"{indent}  {holds} = arith.cmpi slt, {following if is_test_last else number}, {limit} : index",
@@ -177,6 +237,7 @@ class _Regions:
             self._rng.shuffle(inside)
             given = inside if self._rng.random() < 0.3 else sorted(inside)
         else:
-            given = self._pick(self._block(f"{indent}  ", [*known, *inside], depth), count)
+            found = self._block(f"{indent}  ", [*known, *inside], depth)
+            given = self._all_grown(f"{indent}  ", inside, found) if self._growing else self._pick(found, count)
         self._lines += [f"{indent}  scf.yield {', '.join(given)}, {tested} : {types}", f"{indent}}}"]
         return [f"{name}#{i}" for i in range(count)]
