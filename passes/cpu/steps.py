@@ -105,8 +105,9 @@ def _in_two_parts(
     block = nest.block
     try:
         reading = loop_of_reader(schedule, block, loop)
-        reader = block_named(only_reader(schedule.block_op(block)))
-        others = [loop_of_reader(schedule, reader, reading, follower) for follower in nest.followers]
+        reader = only_reader(schedule.block_op(block))
+        consumer = block if reader is None else block_named(reader)
+        others = [loop_of_reader(schedule, consumer, reading, follower) for follower in nest.followers]
         rest, *more = divide([loop, reading, *others])
     except CompileError:
         # The consumer needs more than a part of the results: they are copied part by part.

@@ -68,8 +68,9 @@ def _round_operands(op: DenseOp | MatmulOp | Convolution) -> None:
 def _rounded(value: SSAValue, op: DenseOp | MatmulOp | Convolution) -> SSAValue:
     """Return a value rounded to bf16, which another product before this one may read as well."""
     for user in (use.operation for use in value.uses):
-        is_same = isinstance(user, AstypeOp) and user.parent is op.parent and user.is_before_in_block(op)
-        if is_same and tensor_type(user.result.type).element_type == bf16:
+        if not isinstance(user, AstypeOp) or user.parent is not op.parent or not user.is_before_in_block(op):
+            continue
+        if tensor_type(user.result.type).element_type == bf16:
             return insert_before(op, AstypeOp(user.result, f32)).result
     narrow = AstypeOp(value, bf16)
     return insert_before(op, narrow, AstypeOp(narrow.result, f32)).result
