@@ -136,13 +136,33 @@ def _functions_of_lists() -> Mapping[str, Callable[..., Any]]:
         **{name: getattr(torch, name) for name in _OF_LISTS.split()},
         "addcdiv": _with_value(torch.addcdiv),
         "addcmul": _with_value(torch.addcmul),
-        "copy": lambda old, new, non_blocking=False: new.to(old.dtype).expand(old.shape).clone(),
-        "maximum": lambda x, y: (torch.maximum if isinstance(y, torch.Tensor) else torch.clamp_min)(x, y),
-        "minimum": lambda x, y: (torch.minimum if isinstance(y, torch.Tensor) else torch.clamp_max)(x, y),
-        "norm": lambda x, order=2, dtype=None: torch.linalg.vector_norm(x, order, dtype=dtype),
-        "powsum": lambda x, order=2, dtype=None: x.abs().to(dtype or x.dtype).pow(order).sum(),
+        "copy": _copy,
+        "maximum": _maximum,
+        "minimum": _minimum,
+        "norm": _norm,
+        "powsum": _sum_of_powers,
         "zero": torch.zeros_like,
     }
+
+
+def _copy(old: Any, new: Any, non_blocking: bool = False) -> Any:
+    return new.to(old.dtype).expand(old.shape).clone()
+
+
+def _maximum(x: Any, y: Any) -> Any:
+    return torch.maximum(x, y) if isinstance(y, torch.Tensor) else torch.clamp_min(x, y)
+
+
+def _minimum(x: Any, y: Any) -> Any:
+    return torch.minimum(x, y) if isinstance(y, torch.Tensor) else torch.clamp_max(x, y)
+
+
+def _norm(x: Any, order: float = 2, dtype: Any = None) -> Any:
+    return torch.linalg.vector_norm(x, order, dtype=dtype)
+
+
+def _sum_of_powers(x: Any, order: float = 2, dtype: Any = None) -> Any:
+    return x.abs().to(dtype or x.dtype).pow(order).sum()
 
 
 def _with_value(function: Callable[..., Any]) -> Callable[..., Any]:
