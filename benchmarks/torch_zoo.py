@@ -167,7 +167,7 @@ def _called(model: Any, first: list[Any], way: str, has_length: bool, stage: Sta
     shapes = None
     if way == "dynamic":
         shapes = (
-            {0: torch.export.Dim("batch", max=64), **({1: torch.export.Dim("length", max=128)} if has_length else {})},
+            {0: torch.export.Dim("batch", max=64), **({1: torch.export.Dim("length", max=120)} if has_length else {})},
         )
     program = torch.export.export(model, tuple(first), dynamic_shapes=shapes)
     stage("the compilation takes too long")
