@@ -139,7 +139,7 @@ def examine(name: str, way: str, sizes: int, stage: Stage) -> None:
         for given, wanted in eager[: 1 if way == "exported" else sizes]:
             apart = difference(leaves(called(*given)), wanted)
             if is_first:  # The next call is compiled anew for dynamic sizes.
-                stage("a call takes too long", seconds=process_time() - begin, sizes=sizes)
+                stage("a later call takes too long", seconds=process_time() - begin, sizes=sizes)
                 is_first = False
             if not apart <= TOLERANCE:
                 return stage(f"wrong: a difference of {apart:.1e}")
@@ -200,18 +200,20 @@ def is_whole(found: Found) -> bool:
     return found["verdict"] == "right" and not found.get("left")
 
 
-def line(name: str, found: Mapping[str, Found]) -> str:
+def line(name: str, found: Mapping[str, Found], ways: Sequence[str]) -> str:
     """Return the row of a model."""
 
     def cells(one: Found) -> Iterator[str]:
+        if not one:
+            yield from ("not tried", "-", "-")
+            return
         broken = f", {one['breaks']} breaks" if one.get("breaks") else ""
         left = f", {one['left']} graphs run by PyTorch: {one['reason']}" if one.get("left") else ""
         yield cell(f"{one['verdict']}{broken}{left}")
-        yield amount(one, "seconds", "{:.0f} s")
+        yield amount(one, "seconds", "{:.1f} s")
         yield ratio(one, "time", "eager")
 
-    nothing: Found = {"verdict": "-"}
-    return f"| {name} | {' | '.join(text for way in WAYS for text in cells(found.get(way, nothing)))} |"
+    return f"| {name} | {' | '.join(text for way in ways for text in cells(found.get(way, {})))} |"
 
 
 def summary(way: str, known: Mapping[str, Mapping[str, Found]]) -> str:
@@ -220,12 +222,16 @@ def summary(way: str, known: Mapping[str, Mapping[str, Found]]) -> str:
     times = [one["time"] / one["eager"] for one in found if is_whole(one)]
     mean = f"; their calls take {geometric_mean(times):.2f} of eager PyTorch's time (geometric mean)" if times else ""
     whole = "right, and no graph is left to PyTorch" if way == "compiled" else "right"
-    return f"{way}: of {len(found)} models {len(times)} are {whole}{mean}."
+    breaks = sum(bool(one.get("breaks")) for one in found)
+    twice = sum(is_whole(one) and one["sizes"] == 2 for one in found if way != "exported")
+    broken = f"; {breaks} are broken into several graphs" if breaks else ""
+    return f"{way}: of {len(found)} models {len(times)} are {whole}, {twice} of them at two sizes each{broken}{mean}."
 
 
 def page(known: Mapping[str, Mapping[str, Found]]) -> str:
     """Return the table of all that is known, as a page."""
     packages = ("torch", "timm", "transformers", "torchvision")
+    ways = [way for way in WAYS if any(way in one for one in known.values())]
     about = [f"{name}: {text}" for name, text in describe().items()]
     about += ["versions: " + ", ".join(f"{name} {version(name)}" for name in packages)]
     about += [f"measured: {date.today().isoformat()}, on one thread"]
@@ -237,11 +243,12 @@ def page(known: Mapping[str, Mapping[str, Found]]) -> str:
         "",
         *(f"* {text}" for text in about),
         "",
-        *(f"* {summary(way, known)}" for way in WAYS),
+        *(f"* {summary(way, known)}" for way in ways),
+        f"* {len(known)} of {len([*names()])} models were tried.",
         "",
-        "| model |" + "".join(f" {way} | first result | time |" for way in WAYS),
-        "|---|" + "---|---:|---:|" * len(WAYS),
-        *(line(name, known[name]) for name in names() if name in known),
+        "| model |" + "".join(f" {way} | first result | time |" for way in ways),
+        "|---|" + "---|---:|---:|" * len(ways),
+        *(line(name, known[name], ways) for name in names() if name in known),
         "",
     ))  # fmt: skip
 
@@ -277,7 +284,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     examine, name, way, options.sizes, seconds=options.seconds, blame=_blame, method="forkserver"
                 )
                 path.write_text(json.dumps(known, indent=1))
-            print(line(name, {way: row[way]}), flush=True)
+            print(line(name, row, [way]), flush=True)
         print(summary(way, known))
     return 0
 
