@@ -237,9 +237,9 @@ def index(found: Iterable[Results]) -> str:
     header = ["", "rows", "ahead of the best other", "or at most 3 % slower", "its time, geometric mean", "measured"]
     text = "One folder for each machine, for vectors that contenders were kept to, and for a number of threads. The "
     text += "*best other* library is another one in each row.\n\n"
-    text += "[Compile times](compile_time.md), [files of packages](onnx_files.md), [weights in blocks]"
-    text += "(block_weights.md), [quantized networks](quantized.md) and [matrix units](matrix_units.md) "
-    text += "are measured by other programs; "
+    text += "[Compile times](compile_time.md), [files of packages](onnx_files.md), [models of PyTorch](torch_zoo.md), "
+    text += "[weights in blocks](block_weights.md), [quantized networks](quantized.md) and "
+    text += "[matrix units](matrix_units.md) are measured by other programs; "
     text += "[What version 0.2 made faster](faster_in_0.2.md) was measured change by change.\n"
     return f"# Results\n\n{text}\n{table(header, map(list, map(cells, found)))}"
 

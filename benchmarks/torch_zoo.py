@@ -2,30 +2,39 @@
 
     pip install timm transformers torchvision
 
-Each model runs in a process: exported and imported by `from_exported`, exported with a dynamic batch (and, for models
-of text, a dynamic length) and called at two sizes, and by `torch.compile(backend="relex")`. Results are compared with
-eager PyTorch's. The table says what is right, else the first line of the error; how many graphs PyTorch ran itself in
-the last way; the seconds of processor time up to the first result, export included; and the time of a call on one
-thread as a share of eager PyTorch's. Images are small, and models of text have two layers of 64 features.
+Each model runs in a process: by `torch.compile(backend="relex")`, exported and imported by `from_exported`, and
+exported with a dynamic batch (and, for models of text, a dynamic length). The first and the last way are called at two
+sizes. Results are compared with eager PyTorch's. The table says what is right, else the first line of the error; how
+often the first way breaks a model into several graphs, and how many of them PyTorch runs itself; the seconds of
+processor time up to the first result, export included; and the time of a call on one thread as a share of eager
+PyTorch's. Images are small, and models of text have two layers of 64 features.
+
+Results are in a file, and what is there is not done once more, unless `--again` is given: an interrupted run goes on.
+`--page FILE` writes the table from what is there.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from importlib import import_module
+from importlib.metadata import version
+from multiprocessing import set_forkserver_preload
 from pathlib import Path
 from statistics import geometric_mean
 from time import process_time
 from typing import Any
 
 from benchmarks.contenders import limit_threads
-from benchmarks.examining import Found, Stage, amount, cell, examined, ratio, write_rows
+from benchmarks.examining import LONGEST, Found, Stage, amount, cell, examined, ratio
+from benchmarks.machine import describe
 from benchmarks.torch_models import difference, leaves, timed
 
-WAYS = ("exported", "dynamic", "compiled")
+WAYS = ("compiled", "exported", "dynamic")
 TOLERANCE = 1e-3
 
 TIMM = (
@@ -114,31 +123,9 @@ def _of_transformers(name: str, is_vision: bool) -> Any:
     return First().eval()
 
 
-def _same(x: Any) -> Any:
-    return x
-
-
-def import_torchvision() -> None:
-    """Import torchvision, also where its operators in C++ do not fit the version of PyTorch."""
-    library: Any = import_module("torch.library")
-    register = library.register_fake
-
-    def registered(name: Any, *others: Any, **options: Any) -> Any:
-        if isinstance(name, str) and name.startswith("torchvision::"):
-            return _same
-        return register(name, *others, **options)
-
-    library.register_fake = registered
-    try:
-        import_module("torchvision")
-    finally:
-        library.register_fake = register
-
-
-def examine(name: str, way: str, stage: Stage) -> None:
-    """Run a model one way, and report what is found so far, step by step."""
+def examine(name: str, way: str, sizes: int, stage: Stage) -> None:
+    """Run a model one way at one or two sizes, and report what is found so far, step by step."""
     torch: Any = import_module("torch")
-    import_torchvision()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     stage("eager PyTorch takes too long")
@@ -149,10 +136,10 @@ def examine(name: str, way: str, stage: Stage) -> None:
         stage("PyTorch's export takes too long" if way != "compiled" else "the compilation takes too long")
         begin, is_first = process_time(), True
         called = _called(model, first, way, has_length, stage)
-        for given, wanted in eager[: 1 if way == "exported" else 2]:
+        for given, wanted in eager[: 1 if way == "exported" else sizes]:
             apart = difference(leaves(called(*given)), wanted)
-            if is_first:
-                stage("a call takes too long", seconds=process_time() - begin)
+            if is_first:  # The next call is compiled anew for dynamic sizes.
+                stage("a later call takes too long", seconds=process_time() - begin, sizes=sizes)
                 is_first = False
             if not apart <= TOLERANCE:
                 return stage(f"wrong: a difference of {apart:.1e}")
@@ -169,7 +156,8 @@ def _called(model: Any, first: list[Any], way: str, has_length: bool, stage: Sta
 
         def call(*given: Any) -> Any:
             results = compiled(*given)
-            stage("a call takes too long", left=counted.count)
+            breaks = sum(import_module("torch._dynamo.utils").counters["graph_break"].values())
+            stage("a call takes too long", left=counted.count, reason=counted.reason[:LONGEST], breaks=breaks)
             return results
 
         return call
@@ -179,7 +167,7 @@ def _called(model: Any, first: list[Any], way: str, has_length: bool, stage: Sta
     shapes = None
     if way == "dynamic":
         shapes = (
-            {0: torch.export.Dim("batch", max=64), **({1: torch.export.Dim("length", max=128)} if has_length else {})},
+            {0: torch.export.Dim("batch", max=64), **({1: torch.export.Dim("length", max=120)} if has_length else {})},
         )
     program = torch.export.export(model, tuple(first), dynamic_shapes=shapes)
     stage("the compilation takes too long")
@@ -187,12 +175,14 @@ def _called(model: Any, first: list[Any], way: str, has_length: bool, stage: Sta
 
 
 class _Counted(logging.Handler):
-    """Counts the graphs that PyTorch runs."""
+    """Counts the graphs that PyTorch runs, and keeps the reason for the last one."""
 
     count = 0
+    reason = ""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.count += "is run by torch" in record.getMessage()
+        self.reason = record.getMessage().partition("is run by torch: ")[2] or self.reason
 
 
 def _blame(verdict: str, message: str) -> str:
@@ -205,16 +195,62 @@ def names() -> Iterator[str]:
         yield from (f"{kind}/{model}" for model in models)
 
 
-def line(name: str, found: Mapping[str, Found]) -> str:
+def is_whole(found: Found) -> bool:
+    """Return whether results are right, and all of them are relex's."""
+    return found["verdict"] == "right" and not found.get("left")
+
+
+def line(name: str, found: Mapping[str, Found], ways: Sequence[str]) -> str:
     """Return the row of a model."""
 
     def cells(one: Found) -> Iterator[str]:
-        left = f", {one['left']} graphs run by PyTorch" if one.get("left") else ""
-        yield cell(f"{one['verdict']}{left}")
-        yield amount(one, "seconds", "{:.0f} s")
+        if not one:
+            yield from ("not tried", "-", "-")
+            return
+        broken = f", {one['breaks']} breaks" if one.get("breaks") else ""
+        left = f", {one['left']} graphs run by PyTorch: {one['reason']}" if one.get("left") else ""
+        yield cell(f"{one['verdict']}{broken}{left}")
+        yield amount(one, "seconds", "{:.1f} s")
         yield ratio(one, "time", "eager")
 
-    return f"| {name} | {' | '.join(text for one in found.values() for text in cells(one))} |"
+    return f"| {name} | {' | '.join(text for way in ways for text in cells(found.get(way, {})))} |"
+
+
+def summary(way: str, known: Mapping[str, Mapping[str, Found]]) -> str:
+    """Return what was found of all models in a way, as a sentence."""
+    found = [one[way] for one in known.values() if way in one]
+    times = [one["time"] / one["eager"] for one in found if is_whole(one)]
+    mean = f"; their calls take {geometric_mean(times):.2f} of eager PyTorch's time (geometric mean)" if times else ""
+    whole = "right, and no graph is left to PyTorch" if way == "compiled" else "right"
+    breaks = sum(bool(one.get("breaks")) for one in found)
+    twice = sum(is_whole(one) and one["sizes"] == 2 for one in found if way != "exported")
+    broken = f"; {breaks} are broken into several graphs" if breaks else ""
+    return f"{way}: of {len(found)} models {len(times)} are {whole}, {twice} of them at two sizes each{broken}{mean}."
+
+
+def page(known: Mapping[str, Mapping[str, Found]]) -> str:
+    """Return the table of all that is known, as a page."""
+    packages = ("torch", "timm", "transformers", "torchvision")
+    ways = [way for way in WAYS if any(way in one for one in known.values())]
+    about = [f"{name}: {text}" for name, text in describe().items()]
+    about += ["versions: " + ", ".join(f"{name} {version(name)}" for name in packages)]
+    about += [f"measured: {date.today().isoformat()}, on one thread"]
+    return "\n".join((
+        "# Models of PyTorch",
+        "",
+        "Models of timm, transformers and torchvision, with random weights. `python -m benchmarks.torch_zoo` measures",
+        "them, and says what the columns are.",
+        "",
+        *(f"* {text}" for text in about),
+        "",
+        *(f"* {summary(way, known)}" for way in ways),
+        f"* {len(known)} of {len([*names()])} models were tried.",
+        "",
+        "| model |" + "".join(f" {way} | first result | time |" for way in ways),
+        "|---|" + "---|---:|---:|" * len(ways),
+        *(line(name, known[name], ways) for name in names() if name in known),
+        "",
+    ))  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -223,25 +259,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.torch_zoo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=300, help="the time limit of a model in one way (300)")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only models with this in their names")
+    parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT", help="only models with these in their names")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only one of N models")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
+    parser.add_argument("--sizes", type=int, choices=[1, 2], default=2, help="the number of sizes of calls (2)")
     parser.add_argument("--results", type=Path, default=Path("build/torch_zoo.json"), help="the file of results")
+    parser.add_argument("--again", action="store_true", help="also what is in the file of results")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write the table to a file, and measure nothing")
     options = parser.parse_args(arguments)
+    path: Path = options.results
+    known: dict[str, dict[str, Found]] = json.loads(path.read_text()) if path.exists() else {}
+    if options.page:
+        options.page.write_text(page(known))
+        return 0
     limit_threads(1)
-    print("| model |" + "".join(f" {way} | first result | time |" for way in options.ways))
-    print("|---|" + "---|---:|---:|" * len(options.ways))
-
-    def run(name: str) -> dict[str, Found]:
-        return {way: examined(examine, name, way, seconds=options.seconds, blame=_blame) for way in options.ways}
-
-    chosen = [name for name in names() if options.only in name][:: options.every]
-    known = write_rows(chosen, run, line, options.results)
+    set_forkserver_preload(["benchmarks.torch_packages"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    chosen = [name for name in names() if any(text in name for text in options.only)][:: options.every]
     for way in options.ways:
-        right = [one[way] for one in known.values() if one[way]["verdict"] == "right" and not one[way].get("left")]
-        times = [one["time"] / one["eager"] for one in right]
-        mean = f", times in the geometric mean {geometric_mean(times):.2f} of eager PyTorch's" if times else ""
-        print(f"{way}: {len(right)} of {len(known)} are right{mean}")
+        for name in chosen:
+            row = known.setdefault(name, {})
+            if options.again or way not in row:
+                row[way] = examined(
+                    examine, name, way, options.sizes, seconds=options.seconds, blame=_blame, method="forkserver"
+                )
+                path.write_text(json.dumps(known, indent=1))
+            print(line(name, row, [way]), flush=True)
+        print(summary(way, known))
     return 0
 
 

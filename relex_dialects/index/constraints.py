@@ -55,6 +55,8 @@ class Constraint:
 
     def with_value(self, variable: Variable, value: Index) -> Constraint:
         """Return the constraint with an expression in place of a variable."""
+        if variable not in unknowns(self.form):
+            return self
         return Constraint(with_value(self.form, variable, value), self.modulus)
 
     def holds_at(self, point: Point) -> bool:
@@ -116,6 +118,16 @@ class System:
 
     def __and__(self, other: System) -> System:
         return System(self.constraints + other.constraints, self.choices + other.choices)
+
+    def with_values(self, values: Sequence[tuple[Variable, Index]]) -> System:
+        """Return the system with expressions in place of variables, one after the other."""
+        if not values:
+            return self
+        constraints = self.constraints
+        for variable, value in values:
+            constraints = tuple(c.with_value(variable, value) for c in constraints)
+        choices = tuple(tuple(system.with_values(values) for system in choice) for choice in self.choices)
+        return System(constraints, choices)
 
     def cases(self) -> Iterator[tuple[Constraint, ...]]:
         """Yield the disjuncts of the system, each a conjunction of constraints: one for each combination of

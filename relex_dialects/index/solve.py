@@ -30,6 +30,8 @@ def find_point(system: System, most_steps: int = MOST_STEPS) -> Point | None:
     Eliminating all variables shows whether there is a rational solution; back substitution then gives each variable an
     integer between its bounds. If there is none between them, another variable that these depend on is tried with
     larger and with smaller values.
+
+    Of choices, one alternative after the other is added to what is left without equalities, which are removed once.
     """
     return _Search(most_steps).find(system.constraints, system.choices)
 
@@ -49,7 +51,9 @@ class _Search:
         except Contradiction:
             return None
         if choices:
-            return self._choose(constraints, choices)
+            left = [[alternative.with_values(replacements) for alternative in choice] for choice in choices]
+            found = self._choose(inequalities, left)
+            return None if found is None else _completed(found, replacements)
         values: dict[Variable, int] = {}
         for bounds in reversed(order):
             if not _assign(bounds, values):

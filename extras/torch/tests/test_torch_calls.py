@@ -107,6 +107,18 @@ def test_storages_that_are_resized(sizes: tuple[int, ...]) -> None:
             run(*inputs)
 
 
+@pytest.fixture(params=["by torch", "one by one"])
+def compared(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare tensors by torch's guards in C++, and as versions of torch do that have none."""
+    from relex.frontend.torch import tensor_calls
+
+    if request.param == "one by one":
+        monkeypatch.setattr(tensor_calls, "_GUARDS", None)
+    else:
+        assert hasattr(tensor_calls._GUARDS, "TensorGuards")
+
+
+@pytest.mark.usefixtures("compared")
 def test_inputs_that_do_not_fit() -> None:
     """Without the guards of torch, the call is refused."""
     x = torch.rand(3, 4)
@@ -123,6 +135,7 @@ def test_inputs_that_do_not_fit() -> None:
     assert torch.equal(run(x), x * 2)
 
 
+@pytest.mark.usefixtures("compared")
 def test_inputs_of_other_kinds() -> None:
     x = torch.rand(3, 4)
     _, run = both(lambda x: x * 2, x)
@@ -145,6 +158,7 @@ def test_inputs_of_other_kinds() -> None:
             assert torch.equal(run(other), other.detach() * 2)
 
 
+@pytest.mark.usefixtures("compared")
 def test_strides_and_negated_views() -> None:
     x = torch.rand(4, 3).t()
     call, run = both(lambda x: x + 1, x)

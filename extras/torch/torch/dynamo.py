@@ -83,6 +83,13 @@ def compile_graph(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass
     results, sizes_of = imported.results, imported.sizes_of
     call = TensorCalls(main, places, [*weights], imported.changed)
 
+    def run_plain(*given: Any) -> Sequence[Any]:
+        computed = call(given)
+        return graph.forward(*given) if computed is None else computed
+
+    if imported.are_plain and not held:
+        return run_plain
+
     def run(*given: Any) -> Sequence[Any]:
         arguments = (*given, *held) if held else given
         computed = call(arguments)
@@ -126,6 +133,8 @@ class _Imported:
     results: Sequence[Make]
     sizes_of: Callable[[Sequence[Any]], Mapping[str, int]]
     """Returns the sizes of a call that results need, given the inputs."""
+    are_plain: bool
+    """Whether the graph has the results of the function, as they are."""
 
 
 def _imported(traced: Any, frozen: Mapping[int, Any], shared: Sequence[int | None]) -> _Imported:
@@ -202,9 +211,13 @@ def _imported(traced: Any, frozen: Mapping[int, Any], shared: Sequence[int | Non
         own = inverse(tuple(dimensions))
         return lambda arguments, tensors, sizes: viewed(tensors[place].permute(own), steps, sizes)
 
+    are_plain = [*range(len(order))] == [
+        order.index(view.base) if view.base in orders and _is_kept(view, orders[view.base]) else None for view in views
+    ]
     has_sizes = bool(at_call) or any(step.has_sizes for view in views for step in view.steps)
+    sizes_of = sizes_at(nodes, names if has_sizes else {})
     changed = [nodes.index(node) for node in changes]
-    return _Imported(module, places, changed, [*map(make, views)], sizes_at(nodes, names if has_sizes else {}))
+    return _Imported(module, places, changed, [*map(make, views)], sizes_of, are_plain)
 
 
 def _as_kept(value: Value, order: Sequence[int]) -> Expr:
@@ -212,6 +225,11 @@ def _as_kept(value: Value, order: Sequence[int]) -> Expr:
     if isinstance(value, IndexExpr):
         return Known([value])
     return value if list(order) == sorted(order) else op.permute_dims(value, list(order))
+
+
+def _is_kept(view: View, order: Sequence[int]) -> bool:
+    """Return whether a result is a tensor of the compiled function, as it is."""
+    return not view.steps and list(order) == sorted(order) and strides_with_gaps(view.base) is None
 
 
 def _without_changes(traced: Any) -> dict[Any, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import accumulate, chain
-from operator import itemgetter
+from operator import add, and_, gt, itemgetter
 from typing import Any, cast
 from weakref import ref
 
@@ -23,7 +23,12 @@ PLAIN = (torch.Tensor, torch.nn.Parameter)
 """The classes of tensors whose elements are at their address. Subclasses may have others in their place."""
 
 _address: Callable[[Any], int] = torch.Tensor.data_ptr
+_storage: Callable[[Any], Any] = torch.Tensor.untyped_storage
+_start: Callable[[Any], int] = torch.UntypedStorage.data_ptr
 _size: Callable[[Any], int] = torch.UntypedStorage.nbytes
+
+_GUARDS: Any = import_module("torch._C._dynamo.guards")
+"""Torch's functions in C++ for code that it has compiled. Other versions may have other ones."""
 
 
 class TensorCalls:
@@ -49,6 +54,8 @@ class TensorCalls:
 
     def __call__(self, inputs: Sequence[Any]) -> Sequence[Any] | None:
         """Return the results, which are new tensors; None for a call that torch has to run."""
+        if not self._changed:
+            return self._call(inputs)
         try:
             return self._call(inputs)
         finally:
@@ -80,26 +87,28 @@ class TensorCalls:
             found: Any = self._main(*tensors)
         except OverlapError:
             return None
-        if not self._main.signature.late:
-            self._keep(tensors, self._weights(inputs))
+        if not self._main.signature.late and not any(x.is_neg() for x in given):
+            self._keep(tensors, self._others(inputs), self._weights(inputs))
         arrays = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else () if found is None else (found,)
         return [*map(tensor_of, arrays)]
 
-    def _keep(self, tensors: Sequence[Any], owners: Sequence[Any]) -> None:
-        """Keep a call for tensors like these, which the function has taken. `owners` are the weights of the model."""
+    def _keep(self, tensors: Sequence[Any], others: Sequence[Any], owners: Sequence[Any]) -> None:
+        """Keep a call for tensors like these, which the function has taken, and for `others` in place of those that are
+        no weights. `owners` are the weights of the model."""
         weights = [tensors[i] for i in self._fixed]
-        if any(_argument(x)[3] or x.data_ptr() % x.element_size() for x in weights):
+        if any(_argument(x).convert or x.data_ptr() % x.element_size() for x in weights):
             return
         addresses = tuple(map(_address, weights))
         shapes = [tuple(x.shape) for x in tensors]
         results, enter = self._main.by_address(shapes, dict(zip(self._fixed, addresses, strict=True)))
         open_places = [i for i in range(len(tensors)) if i not in self._fixed]
-        others = [_argument(tensors[i]) for i in open_places]
+        arguments = [_argument(tensors[i]) for i in open_places]
         changed = [open_places.index(i) for i in self._changed]
-        if any(others[i][3] for i in changed):
+        if any(arguments[i].convert for i in changed):
             return  # Booleans are changed as the bytes 0 and 1.
         fixed = [_memory(x) for x in weights] if changed else []
-        call = _Call(enter, others, [*map(_result, self._main.signature.outputs, results)], changed, fixed)
+        made = [*map(_result, self._main.signature.outputs, results)]
+        call = _Call(enter, _comparison(others), arguments, made, changed, fixed)
         # Calls for other weights are of no use, and would keep the memory of these.
         earlier = self._known.calls if self._known.addresses == addresses else ()
         storages = [x.untyped_storage() for x in weights]
@@ -132,8 +141,16 @@ class _Known:
 
 _NOTHING = _Known((), (), (), (), ())
 
-Argument = tuple[Any, tuple[int, ...], int, "Callable[[Any], Any] | None"]
-"""The dtype and the shape of an argument, the bits of its address that are 0, and how it is made row-major."""
+
+@dataclass(frozen=True)
+class _Argument:
+    """What is known about a tensor that a function takes: the size of its memory, the bits of its address that are 0,
+    and how it is made row-major."""
+
+    size: int
+    low_bits: int
+    convert: Callable[[Any], Any] | None
+
 
 Memory = tuple[int, int, bool]
 """The addresses at which memory starts and ends, and whether a call changes it."""
@@ -148,13 +165,17 @@ class _Call:
     def __init__(
         self,
         enter: Callable[[Iterable[int]], None],
-        arguments: Sequence[Argument],
+        are_alike: Callable[..., bool],
+        arguments: Sequence[_Argument],
         results: Sequence[Result],
         changed: Sequence[int],
         fixed: Sequence[Memory],
     ):
         self._enter = enter
-        self._arguments = arguments
+        self._are_alike = are_alike
+        self._sizes = [argument.size for argument in arguments]
+        self._low_bits = [argument.low_bits for argument in arguments]
+        self._converted = [(i, argument.convert) for i, argument in enumerate(arguments) if argument.convert]
         self._results = results
         self._changed = frozenset(changed)
         self._fixed = fixed
@@ -162,28 +183,28 @@ class _Call:
 
     def __call__(self, tensors: Sequence[Any]) -> Sequence[Any] | None:
         """Return the results for tensors, or None if they are of other kinds."""
-        addresses: list[int] = []
-        copies: list[Any] = []
-        for x, (dtype, shape, low_bits, convert) in zip(tensors, self._arguments, strict=True):
-            if x.dtype is not dtype or x.shape != shape or not _is_plain(x):
-                return None
-            if convert is not None:
-                _expect_memory(x)
-                x = convert(x)
-                copies.append(x)
-            address = x.data_ptr()
-            if address & low_bits or not x.is_contiguous() or address + x.nbytes > _end(x):
-                return None
-            addresses.append(address)
-        if self._changed and not self._are_apart(zip(addresses, tensors, strict=True)):
+        if not self._are_alike(*tensors):
+            return None
+        if self._converted:
+            tensors = [*tensors]
+            for i, convert in self._converted:
+                _expect_memory(tensors[i])
+                tensors[i] = convert(tensors[i])
+        addresses = [*map(_address, tensors)]
+        storages = [*map(_storage, tensors)]
+        ends = map(add, map(_start, storages), map(_size, storages))
+        if any(map(gt, map(add, addresses, self._sizes), ends)) or any(map(and_, addresses, self._low_bits)):
+            return None
+        if self._changed and not self._are_apart(addresses):
             return None
         results = [_empty(*result) for result in self._results]
         self._enter(chain(addresses, map(_address, results)))
         return results
 
-    def _are_apart(self, arguments: Iterable[tuple[int, Any]]) -> bool:
+    def _are_apart(self, addresses: Iterable[int]) -> bool:
         """Return whether arguments that change share no memory with other ones."""
-        spans = [(start, start + x.nbytes, i in self._changed) for i, (start, x) in enumerate(arguments) if x.nbytes]
+        known = enumerate(zip(addresses, self._sizes, strict=True))
+        spans = [(start, start + size, i in self._changed) for i, (start, size) in known if size]
         end_of_all = end_of_changed = 0
         for start, end, changes in sorted([*spans, *self._fixed]):
             if start < (end_of_all if changes else end_of_changed):
@@ -199,10 +220,17 @@ def _memory(x: Any) -> Memory:
     return x.data_ptr(), x.data_ptr() + x.nbytes, False
 
 
-def _end(x: Any) -> int:
-    """Return the address after the memory that a tensor's elements are in."""
-    storage = x.untyped_storage()
-    return storage.data_ptr() + storage.nbytes()
+def _comparison(tensors: Sequence[Any]) -> Callable[..., bool]:
+    """Return a function that says whether as many tensors are of the same classes, dtypes, sizes, strides and so on."""
+    compare = getattr(_GUARDS, "TensorGuards", None)
+    if compare is not None and tensors:
+        return compare(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
+    kinds = [*map(_kind, tensors)]
+    return lambda *others: [*map(_kind, others)] == kinds
+
+
+def _kind(x: Any) -> Any:
+    return _is_plain(x) and (type(x), x.dtype, x.shape, x.stride())
 
 
 def _is_plain(x: Any) -> bool:
@@ -210,10 +238,9 @@ def _is_plain(x: Any) -> bool:
     return type(x) in PLAIN and x.is_cpu and x.layout is torch.strided and not x.is_neg()
 
 
-def _argument(x: Any) -> Argument:
-    """Return what is known about a tensor that a function takes."""
+def _argument(x: Any) -> _Argument:
     convert = _zeros_and_ones if x.dtype == torch.bool else None if x.is_contiguous() else torch.Tensor.contiguous
-    return x.dtype, tuple(x.shape), x.element_size() - 1, convert
+    return _Argument(x.nbytes, x.element_size() - 1, convert)
 
 
 def _result(spec: TensorSpec, shape: Sequence[int]) -> Result:
@@ -245,7 +272,7 @@ def _find_empty() -> Callable[[Sequence[int], Sequence[int], Any], Any]:
     def plain(shape: Sequence[int], strides: Sequence[int], dtype: Any) -> Any:
         return torch.empty_strided(shape, strides, dtype=dtype, device="cpu")
 
-    return getattr(import_module("torch._C._dynamo.guards"), "_empty_strided_cpu", plain)
+    return getattr(_GUARDS, "_empty_strided_cpu", plain)
 
 
 _empty = _find_empty()

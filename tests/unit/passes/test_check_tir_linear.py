@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from relex.dialects.index import solve
 from relex.dialects.index.atoms import Variable, VariableOrigin
 from relex.dialects.index.constraints import Constraint, Point, System, at_least
-from relex.dialects.index.elimination import inner_projection
+from relex.dialects.index.elimination import inner_projection, remove_equalities
 from relex.dialects.index.expr import IndexExpr, combination
 from relex.dialects.index.solve import find_point
 
@@ -38,6 +42,23 @@ def test_points(together: list[Constraint], choices: list[list[Constraint]]) -> 
     found = find_point(system)
     assert (found is not None) == any(holds(system, point) for point in POINTS)
     assert found is None or holds(system, found)
+
+
+def test_equalities_are_removed_once_for_all_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y, z = VARIABLES
+    equalities: list[int] = []
+
+    def counted(found: Sequence[Constraint], removable: Any) -> Any:
+        equalities.append(sum(c.is_equality for c in found))
+        return remove_equalities(found, removable)
+
+    monkeypatch.setattr(solve, "remove_equalities", counted)
+    choices = [tuple(System.of(at_least(IndexExpr.of(v), n)) for n in (9, 8, 2)) for v in (x, z)]
+    sums = Constraint(combination(-1, {x: 1, y: -1}), 0), Constraint(combination(-5, {x: 1, z: 1}), 0)
+    assert find_point(System((*BOX, *sums), tuple(choices))) == {x: 2, y: 1, z: 3}
+    assert equalities[0] == len(sums)
+    assert len(equalities) > len(choices)
+    assert not any(equalities[1:])
 
 
 @settings(max_examples=200, deadline=None)
