@@ -171,6 +171,42 @@ def test_effects_keep_their_order(run: Run):
     assert order == ["a1", "b2", "c1", "a2"]
 
 
+def test_effects_keep_their_order_across_regions(run: Run):
+    order: list[str] = []
+
+    def note(name: str, x: Array) -> None:
+        order.append(f"{name}{x[0, 0]:.0f}")
+
+    for name in "abcde":
+        register_func(name, partial(note, name))
+    text = program(
+        """
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  relex.call_dps_packed "a"(%x) {side_effects} : (tensor<2x3xf32>) -> ()
+  %2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%y = %x) -> (tensor<2x3xf32>) {
+    relex.call_dps_packed "b"(%y) {side_effects} : (tensor<2x3xf32>) -> ()
+    %last = arith.cmpi eq, %i, %c1 : index
+    %z = scf.if %last -> (tensor<2x3xf32>) {
+      relex.call_dps_packed "c"(%x) {side_effects} : (tensor<2x3xf32>) -> ()
+      %0 = relex.add %y, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+      scf.yield %0 : tensor<2x3xf32>
+    } else {
+      %1 = relex.add %y, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+      relex.call_dps_packed "d"(%1) {side_effects} : (tensor<2x3xf32>) -> ()
+      scf.yield %1 : tensor<2x3xf32>
+    }
+    scf.yield %z : tensor<2x3xf32>
+  }
+  relex.call_dps_packed "e"(%x) {side_effects} : (tensor<2x3xf32>) -> ()
+  func.return %2 : tensor<2x3xf32>
+"""
+    )
+    run(text, np.ones((2, 3), np.float32))
+    assert order == ["a1", "b1", "d2", "b2", "c1", "b4", "d5", "e1"]
+
+
 # Arrays
 
 
