@@ -113,9 +113,9 @@ def compared(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     from relex.frontend.torch import tensor_calls
 
     if request.param == "one by one":
-        monkeypatch.setattr(tensor_calls, "_GUARDS", None)
+        monkeypatch.setattr(tensor_calls, "GUARDS", None)
     else:
-        assert hasattr(tensor_calls._GUARDS, "TensorGuards")
+        assert hasattr(tensor_calls.GUARDS, "TensorGuards")
 
 
 @pytest.mark.usefixtures("compared")

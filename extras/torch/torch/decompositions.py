@@ -178,8 +178,9 @@ def _for_each(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of lists, whose other arguments are the same for all elements."""
 
     def of_lists(*given: Any, **settings: Any) -> list[Any]:
-        number = next(len(x) for x in given if isinstance(x, list | tuple))
-        columns: list[Any] = [x if isinstance(x, list | tuple) else repeat(x, number) for x in given]
+        lists = [isinstance(x, list | tuple) for x in given]
+        number = len(given[lists.index(True)])
+        columns: list[Any] = [x if is_list else repeat(x, number) for x, is_list in zip(given, lists, strict=True)]
         return [function(*row, **settings) for row in zip(*columns, strict=True)]
 
     return of_lists

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import accumulate, chain
-from operator import add, and_, gt, itemgetter
+from operator import add, gt, itemgetter
 from typing import Any, cast
 from weakref import ref
 
@@ -27,7 +27,9 @@ _storage: Callable[[Any], Any] = torch.Tensor.untyped_storage
 _start: Callable[[Any], int] = torch.UntypedStorage.data_ptr
 _size: Callable[[Any], int] = torch.UntypedStorage.nbytes
 
-_GUARDS: Any = import_module("torch._C._dynamo.guards")
+_both: Callable[[int, int], int] = int.__and__
+
+GUARDS: Any = import_module("torch._C._dynamo.guards")
 """Torch's functions in C++ for code that it has compiled. Other versions may have other ones."""
 
 
@@ -193,7 +195,7 @@ class _Call:
         addresses = [*map(_address, tensors)]
         storages = [*map(_storage, tensors)]
         ends = map(add, map(_start, storages), map(_size, storages))
-        if any(map(gt, map(add, addresses, self._sizes), ends)) or any(map(and_, addresses, self._low_bits)):
+        if any(map(gt, map(add, addresses, self._sizes), ends)) or any(map(_both, addresses, self._low_bits)):
             return None
         if self._changed and not self._are_apart(addresses):
             return None
@@ -222,7 +224,7 @@ def _memory(x: Any) -> Memory:
 
 def _comparison(tensors: Sequence[Any]) -> Callable[..., bool]:
     """Return a function that says whether as many tensors are of the same classes, dtypes, sizes, strides and so on."""
-    compare = getattr(_GUARDS, "TensorGuards", None)
+    compare = getattr(GUARDS, "TensorGuards", None)
     if compare is not None and tensors:
         return compare(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
     kinds = [*map(_kind, tensors)]
@@ -272,7 +274,7 @@ def _find_empty() -> Callable[[Sequence[int], Sequence[int], Any], Any]:
     def plain(shape: Sequence[int], strides: Sequence[int], dtype: Any) -> Any:
         return torch.empty_strided(shape, strides, dtype=dtype, device="cpu")
 
-    return getattr(_GUARDS, "_empty_strided_cpu", plain)
+    return getattr(GUARDS, "_empty_strided_cpu", plain)
 
 
 _empty = _find_empty()

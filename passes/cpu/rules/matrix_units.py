@@ -52,8 +52,7 @@ def matrix_units(block: BlockOp, processor: Processor) -> Plan:
     views = [view for axes in ReductionAxes.all_of(block) for view in _views(axes)]
     axes, tile = min(suitable(views, tiled), key=lambda choice: _cycles(*choice))
     blocks = blocks_for_tiles(axes, tile, processor)
-    rows = axes.row_count
-    heights = blocks.heights(tile, rows, axes.step) if rows is not None else [tile.rows, *cost.LOW_ROWS_OF_TILES]
+    heights = [tile.rows, *cost.LOW_ROWS_OF_TILES] if axes.row_count is None else blocks.heights(tile, axes)
     tiling = Tiling(axes, tile, heights, blocks, processor, by=by)
     summary = f"{' and '.join(map(str, heights))} rows by {tile.columns} columns at a time by {by}"
     return Plan(summary, lambda schedule: tile_loops(schedule, tiling))

@@ -375,14 +375,15 @@ def _prefetch(schedule: Schedule, block: Block, terms: Sequence[Loop], tiling: T
 
 def _use_registers(schedule: Schedule, block: Block, nest: _Nest, tile_loop: Loop, tiling: Tiling) -> None:
     """Let a block process a tile of a nest's results in vectors, all of them at constant places. One that looks up
-    bytes does so for all columns at once, which takes as long as for few of them."""
+    bytes does so for as many columns at once as are a power of two, which takes as long as for few of them; of vectors
+    of other lengths LLVM would look up one byte after the other."""
     loops = schedule.get_loops(block)
     inside = [loop for loop in loops[loops.index(tile_loop) + 1 :] if loop not in nest.terms]
     if not inside:
         return  # It consumes a single result.
     *rows, columns = inside
     tile = tiling.tile
-    lanes = tile.columns if looks_up_bytes(schedule.block_op(block)) else tile.lanes
+    lanes = tile.columns & -tile.columns if looks_up_bytes(schedule.block_op(block)) else tile.lanes
     if schedule.loop_op(columns).extent != lanes:
         vectors, columns = schedule.split(columns, [None, lanes])
         rows.append(vectors)

@@ -207,7 +207,7 @@ def test_images_of_any_size(name: str, some: Callable[[Iterable[str], int], list
     module = network(NETWORKS[name], images="n", sizes=("h", "w"))
     set_target(module, AVX2)
     original = interpreted(str(module), "graph")["main"]
-    functions = [build(module)["main"]] if name in some(COMPILED_FOR_ANY_SIZE, 5) else []
+    functions: list[Any] = [build(module)["main"]] if name in some(COMPILED_FOR_ANY_SIZE, 5) else []
     blocked = BlockChannelsPass()(module)
     blocked.verify()
     assert any(isinstance(o, Conv2dBlockedOp) for o in blocked.walk())

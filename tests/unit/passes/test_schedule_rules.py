@@ -422,6 +422,15 @@ def test_products_are_looked_up_for_all_columns_at_once() -> None:
     assert vectors == {False: 8, True: 16}
 
 
+def test_vectors_of_bytes_that_are_looked_up_are_powers_of_two() -> None:
+    """Of 48 bytes, LLVM would look up one after the other."""
+    module = parse_module(PRODUCTS.replace("x64x", "x48x"))
+    set_target(module, AVX512)
+    nests = [loops_of(op) for op in RelexPipelinePass("loops")(module).walk() if isinstance(op, BlockOp)]
+    columns = [[loop.extent for loop in nest][-2:] for nest in nests]
+    assert columns == [[3, 16]] * len(nests)
+
+
 def test_results_between_others_are_computed_in_whole_vectors() -> None:
     """A transposed convolution writes every second element of a row, and what follows it is computed of whole vectors,
     not of two elements each."""
