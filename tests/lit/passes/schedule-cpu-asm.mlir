@@ -39,7 +39,7 @@
 // NEON-NEXT: {{^}}16 multiplications, 9 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}16 multiplications, 9 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}16 multiplications, 7 loads, 0 on the stack{{$}}
-// NEON-NEXT: {{^}}8 multiplications, 9 loads, 0 on the stack{{$}}
+// NEON-NEXT: {{^}}8 multiplications, 8 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}8 multiplications, 5 loads, 0 on the stack{{$}}
 // NEON-NEXT: {{^}}4 multiplications, 3 loads, 0 on the stack{{$}}
 
