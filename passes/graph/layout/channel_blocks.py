@@ -166,11 +166,13 @@ def _of_groups(op: Operation) -> Sequence[int]:
 
 def _gains_by_blocks(op: Operation, line: int) -> bool:
     """Return whether rows of results do not fill vectors, as channels always do, or windows are so large that blocks
-    are worth it for rows of one vector, and for any that are computed from elements with strides."""
+    are worth it for rows of one vector or of dynamic length, and for any that are computed from elements with
+    strides."""
     assert isinstance(op, relex.Conv2dOp)
     *_, row = shape_of(op.results[0])
     is_large = prod(shape_of(op.weight)[2:]) > cost.MAX_COPIES
-    return 0 <= row < line or (is_large and (row <= line or as_integers(op.strides)[-1] > 1))
+    is_short = row != DYNAMIC_INDEX and row < line
+    return is_short or (is_large and (row <= line or as_integers(op.strides)[-1] > 1))
 
 
 IN_BLOCKS.add(InBlocks(_convolution, _of_convolution, _gains_by_blocks, _of_groups, slides=True), relex.Conv2dOp)
