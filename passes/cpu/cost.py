@@ -45,6 +45,10 @@ vectors at the end of each row does not matter."""
 TERMS_OF_A_LONG_ROW = 16
 """Terms of a row from which on LLVM makes vectors of it; it unrolls shorter ones."""
 
+LONG_ROW_TO_COMPARE = 40
+"""Least terms of a long row from which the largest or smallest of floats are taken where no instruction minds NaN: LLVM
+compares the terms after the last vector of a row one by one. A short row has three quarters of a vector."""
+
 MIN_ROWS_TO_ADD = 8
 """Long rows that are added up to one result."""
 

@@ -11,6 +11,7 @@ from relex.passes.analysis.reduction_order import combiner_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_nest import ReductionNest, block_named, check_at_least, count, named, uses
 from relex.passes.cpu.rule import Plan
+from relex.passes.cpu.rules.extremes import is_extreme_without_instruction
 from relex.passes.schedule import Schedule
 
 
@@ -43,8 +44,11 @@ def partial_rows(block: BlockOp, processor: Processor) -> Plan:
     least, most = cost.TERMS_OF_A_ROW
     if not least <= (terms := count([last])) <= most:
         fail(block, f"expected from {least} to {most} terms in a row, found {terms}")
-    needed = cost.MIN_SHORT_ROWS_TO_ADD if _is_short(reduction) else cost.MIN_ROWS_TO_ADD
-    check_at_least(block, needed, count(rows), "rows")
+    is_short = _is_short(reduction)
+    check_at_least(block, cost.MIN_SHORT_ROWS_TO_ADD if is_short else cost.MIN_ROWS_TO_ADD, count(rows), "rows")
+    if is_extreme_without_instruction(block, processor):
+        least = 3 * processor.lanes(reduction.bits) // 4 if is_short else cost.LONG_ROW_TO_COMPARE
+        check_at_least(block, least, terms, "terms in a row")
     return Plan(f"sums of rows of {terms} terms", lambda schedule: _schedule(schedule, reduction))
 
 

@@ -273,6 +273,13 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "channels": (reduction("mean", "3x5x7x17xf32", "[0, 2, 3]", "5xf32"), "partial-rows", None),
     "narrow channels": (reduction("mean", "9x3x7x5xf32", "[0, 2, 3]", "3xf32"), "partial-rows", None),
     "small images": (reduction("max", "3x40x7x7xf64", "[2, 3]", "3x40xf64"), "partial-rows", "partial-rows"),
+    "largest of a small image": (reduction("max", "3x40x7x7xf32", "[2, 3]", "3x40xf32"), None, None),
+    "largest of rows of a vector and a part": (
+        reduction("max", "3x28x28xf32", "[1, 2]", "3xf32"),
+        "extremes",
+        "extremes",
+    ),
+    "largest of an image": (reduction("max", "3x56x56xf32", "[1, 2]", "3xf32"), "partial-rows", "partial-rows"),
     "all": (reduction("sum", "9x31xf64", "[0, 1]", "f64"), "partial-rows", None),
     "transpose": (permute("64x96xf32", "[1, 0]", "96x64xf32"), "transpose", "transpose"),
     "transpose of odd sizes": (permute("63x5x70xf64", "[2, 1, 0]", "70x5x63xf64"), "transpose", "transpose"),
