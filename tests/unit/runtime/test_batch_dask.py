@@ -24,7 +24,7 @@ def run(*arguments: str) -> str:
 
 def test_example() -> None:
     assert run() == (
-        "20000 images in 7 blocks on 2 processes, each with 1 executable: 0 predictions differ from NumPy's\n"
+        "20000 images in 7 blocks on 2 processes, with 1 executable each at most: 0 predictions differ from NumPy's\n"
     )
 
 
