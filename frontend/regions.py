@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FileLineColLoc,
     IndexType,
-    IntegerAttr,
     IntegerType,
     TensorType,
     i1,
@@ -21,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.hints import isa
 
 from relex.dialects.errors import types_str
+from relex.dialects.op_edits import index_constant
 from relex.frontend.call_site import refuse, user_place
 from relex.frontend.function_body import FunctionBody, RegionScope
 from relex.frontend.graph_expressions import AnyOperand, Binding
@@ -139,7 +139,7 @@ def _insert(body: FunctionBody, op: Operation, place: FileLineColLoc) -> SSAValu
 
 
 def _constant(body: FunctionBody, number: int, place: FileLineColLoc) -> SSAValue:
-    return _insert(body, arith.ConstantOp(IntegerAttr(number, IndexType())), place)
+    return _insert(body, index_constant(number), place)
 
 
 def _number(body: FunctionBody, x: AnyOperand, kind: Attribute | None, what: str, place: FileLineColLoc) -> SSAValue:

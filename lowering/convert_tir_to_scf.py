@@ -26,11 +26,10 @@ from relex.dialects import tir
 from relex.dialects.dtypes import size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, LEAST_ATTR, NOINLINE, PASSTHROUGH_ATTR
-from relex.dialects.op_edits import before_end, replace_by
+from relex.dialects.op_edits import before_end, index_constant, replace_by
 from relex.dialects.symbols import is_public
 from relex.dialects.tir.accesses import variables_in
 from relex.dialects.tir.verification import is_guarded
-from relex.dialects.upstream.attributes import INDEX, index_attr
 from relex.dialects.upstream.memref import PrefetchOp
 from relex.dialects.walks import walk, walk_of
 from relex.lowering.support.aliasing import NOALIAS
@@ -367,7 +366,7 @@ class _Lowering:
     def _constant(self, value: int) -> SSAValue:
         """Return an index constant at the top of the function, one for each value."""
         if value not in self._constants:
-            op = arith.ConstantOp.create(properties={"value": index_attr(value)}, result_types=(INDEX,))
+            op = index_constant(value)
             op.location = self._source.location
             op.result.name_hint = f"c{value}"
             self._constants[value] = Builder(InsertPoint.at_start(self._entry)).insert(op).result

@@ -25,6 +25,7 @@ from xdsl.traits import SymbolTable
 from relex.dialects.function_arguments import C_INTERFACE_ATTR, SIGNATURE_ATTR
 from relex.dialects.libraries import library_function
 from relex.dialects.names import Names
+from relex.dialects.op_edits import index_constant
 from relex.dialects.symbols import is_public
 from relex.dialects.tir import CallLoopsOp, PrimFuncOp
 from relex.dialects.upstream.hints import isa
@@ -128,7 +129,7 @@ def _instrument(call: CallLoopsOp | func.CallOp, number: int) -> None:
 def _size(builder: Builder, argument: SSAValue, dimension: int) -> SSAValue:
     size = argument
     if isa(argument.type, MemRefType):
-        index = builder.insert(arith.ConstantOp(IntegerAttr(dimension, IndexType()))).result
+        index = builder.insert(index_constant(dimension)).result
         size = builder.insert(memref.DimOp(argument, index)).result
     return builder.insert(arith.IndexCastOp(size, i64)).result
 

@@ -27,10 +27,9 @@ from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import never_negative
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.names import Names
-from relex.dialects.op_edits import before_end
+from relex.dialects.op_edits import before_end, index_value
 from relex.dialects.symbols import lookup
 from relex.dialects.tir import ConfigureTilesOp, ReleaseTilesOp
-from relex.dialects.upstream.attributes import INDEX, index_attr
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import ancestors, holds, walk, walk_of
 from relex.lowering.support.aliasing import NOALIAS, has_own_memory
@@ -191,7 +190,7 @@ def _range(loop: scf.ParallelOp) -> Range:
     if len(lengths) > 1:
         # The product of two negative ones would be positive.
         lengths = [_at_least(0, length, builder) for length in lengths]
-    return _constant(0, builder), _product(lengths, builder)
+    return index_value(0, builder.insert), _product(lengths, builder)
 
 
 def _length(dimension: Dimension, builder: Builder) -> SSAValue:
@@ -206,17 +205,11 @@ def _product(factors: Sequence[SSAValue], builder: Builder) -> SSAValue:
     known = prod(number for number in numbers if number is not None)
     unknown = [factor for factor, number in zip(factors, numbers, strict=True) if number is None]
     if known != 1 or not unknown:
-        unknown.append(_constant(known, builder))
+        unknown.append(index_value(known, builder.insert))
     product, *others = unknown
     for other in others:
         product = builder.insert(arith.MuliOp(product, other)).result
     return product
-
-
-def _constant(value: int, builder: Builder) -> SSAValue:
-    return builder.insert(
-        arith.ConstantOp.create(properties={"value": index_attr(value)}, result_types=(INDEX,))
-    ).result
 
 
 def _buffers(body: Block) -> list[tuple[Operation, Operation | None]]:
@@ -243,7 +236,7 @@ def _tiles(body: Block) -> list[tuple[Operation, Operation | None]]:
 def _serial_loops(loop: scf.ParallelOp, entry: Block, builder: Builder) -> None:
     """Build loops over the iterations from the first argument of `entry` up to the second. They take over the body of
     `loop`, whose operands have been replaced by values of the new function."""
-    one = _constant(1, builder) if _counts_iterations(loop) else loop.step[0]
+    one = index_value(1, builder.insert) if _counts_iterations(loop) else loop.step[0]
     dimensions, variables, part = _dimensions(loop), list[SSAValue](), (entry.args[0], entry.args[1])
     lengths = [_length(dimension, builder) for dimension in dimensions[1:]]
     # The iterations of the dimensions inside of each one. It is divided by, even if there are none.
@@ -269,7 +262,10 @@ def _divided(part: Range, size: SSAValue, builder: Builder) -> Range:
     first, last = part
     # Numbers of iterations are never negative: it takes fewer instructions to add up to `size - 1` than to round up.
     known, start = constant_value(size), builder.insert(arith.DivSIOp(first, size)).result
-    most = _constant(known - 1, builder) if known else builder.insert(arith.SubiOp(size, _constant(1, builder))).result
+    if known:
+        most = index_value(known - 1, builder.insert)
+    else:
+        most = builder.insert(arith.SubiOp(size, index_value(1, builder.insert))).result
     end = builder.insert(arith.AddiOp(last, most)).result
     return start, builder.insert(arith.DivSIOp(end, size)).result
 
@@ -278,14 +274,14 @@ def _inside(part: Range, number: SSAValue, size: SSAValue, builder: Builder) -> 
     """The part of a range that belongs to an iteration of a dimension."""
     before = builder.insert(arith.MuliOp(number, size)).result
     first, last = (builder.insert(arith.SubiOp(end, before)).result for end in part)
-    first = builder.insert(arith.MaxSIOp(first, _constant(0, builder))).result
+    first = builder.insert(arith.MaxSIOp(first, index_value(0, builder.insert))).result
     return first, builder.insert(arith.MinSIOp(last, size)).result
 
 
 def _at_least(least: int, length: SSAValue, builder: Builder) -> SSAValue:
     if never_negative(index_of(length) - least):
         return length
-    return builder.insert(arith.MaxSIOp(length, _constant(least, builder))).result
+    return builder.insert(arith.MaxSIOp(length, index_value(least, builder.insert))).result
 
 
 def _scaled(number: SSAValue, lower: SSAValue, step: SSAValue, builder: Builder) -> SSAValue:

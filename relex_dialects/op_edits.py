@@ -1,15 +1,30 @@
-"""Changes of ops: insertion, and replacement by others, which get the source location of an op that is there."""
+"""Constants, and changes of ops: insertions and replacements by ops that get the location of one that is there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from xdsl.builder import Builder
+from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.upstream.attributes import INDEX, index_attr
+
 OpT = TypeVar("OpT", bound=Operation)
+
+
+def index_constant(value: int) -> arith.ConstantOp:
+    """Return a constant of type `index`, without the checks that the attribute has passed when it was made."""
+    return arith.ConstantOp.create(properties={"value": index_attr(value)}, result_types=(INDEX,))
+
+
+def index_value(value: int, insert: Callable[[arith.ConstantOp], object]) -> SSAValue:
+    """Insert a constant of type `index`, and return its value."""
+    op = index_constant(value)
+    insert(op)
+    return op.result
 
 
 def insert_before(place: Operation, *new: OpT) -> OpT:

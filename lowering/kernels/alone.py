@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     FloatAttr,
-    IndexType,
-    IntegerAttr,
     ModuleOp,
     StringAttr,
     f32,
@@ -24,6 +21,7 @@ from xdsl.traits import IsTerminator
 
 from relex.dialects.dtypes import mapped_dense
 from relex.dialects.function_arguments import DIMS_ATTR, argument_attr, set_argument_attr
+from relex.dialects.op_edits import index_constant
 from relex.dialects.relex import CallDpsPackedOp, CallOp, ConstantOp
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.sizes import name_of_size, names_in, parse_index
@@ -86,7 +84,7 @@ def _made(like: SSAValue, block: Block) -> SSAValue:
     """Return a tensor of the sizes of another one that a library function makes."""
     kind, sizes = tensor_type(like.type), list[Operation]()
     for dimension in (d for d, size in enumerate(kind.get_shape()) if size == DYNAMIC_INDEX):
-        place = arith.ConstantOp(IntegerAttr(dimension, IndexType()))
+        place = index_constant(dimension)
         sizes.append(DimOp(like, place))
         block.add_ops([place, sizes[-1]])
     call = CallDpsPackedOp(LIBRARY, [], [kind], sizes)

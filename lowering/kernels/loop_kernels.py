@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
-from xdsl.dialects import arith, func, memref
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -21,6 +21,7 @@ from xdsl.rewriter import Rewriter
 from relex.dialects.dtypes import buffer_of
 from relex.dialects.fingerprint import fingerprint
 from relex.dialects.function_arguments import PASSED_ATTR, SCHEDULED_ATTR
+from relex.dialects.op_edits import index_constant
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, Operator
 from relex.dialects.relex.sliding_windows import SlidingWindows
 from relex.dialects.relex.types import tensor_type
@@ -120,7 +121,7 @@ class _Packing:
         block, left = self.alone.body.block, self.function.args
         for old, new in zip(self.arguments, block.args, strict=True):
             if old in left and new.uses:
-                zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
+                zero = index_constant(0)
                 block.add_ops([zero, memref.DimOp(new, zero)])
         return function_text(self.alone).encode()
 

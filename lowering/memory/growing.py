@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType, NoneAttr, i8
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, i8
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.op_edits import before_end, terminator_of, with_types
+from relex.dialects.op_edits import before_end, index_constant, terminator_of, with_types
 from relex.dialects.upstream.hints import isa
-from relex.lowering.support.destinations import MOVED_ATTR
-from relex.lowering.support.result_buffers import ALIGNMENT, bytes_of
+from relex.lowering.memory.append_steps import VIEWS, AppendStep, Loop, TripPart, carried_by, growth_of
+from relex.lowering.support.emitted_sizes import bytes_of
+from relex.lowering.support.result_buffers import ALIGNMENT
 from relex.lowering.support.row_rules import KEPT_ATTR
 
-Loop = scf.ForOp | scf.WhileOp
 OpT = TypeVar("OpT", bound=Operation)
 
 _POOL = MemRefType(i8, [DYNAMIC_INDEX])
@@ -60,163 +59,11 @@ def grow_in_place(function: func.FuncOp) -> None:
     if not copies:
         return
     for loop in [op for op in function.walk(region_first=True) if isinstance(op, Loop)]:
-        for number in reversed(range(len(_carried(loop)))):
-            if (growth := _growth(loop, number)) is not None:
+        for number in reversed(range(len(carried_by(loop)))):
+            if (growth := growth_of(loop, number)) is not None:
                 loop = _Rewriting(loop, number, growth).run()
     for copy in copies:
         copy.attributes.pop(KEPT_ATTR, None)
-
-
-def _carried(loop: Loop) -> Sequence[SSAValue]:
-    return loop.iter_args if isinstance(loop, scf.ForOp) else loop.arguments
-
-
-@dataclass(frozen=True)
-class _Step:
-    """A buffer that takes the place of the one before: at an allocation that rows are copied into, of which those
-    before stay where they are if it `appends`, or by a branch, with the steps in each of its regions."""
-
-    value: SSAValue
-    at: Operation
-    copy: memref.CopyOp | None = None
-    appends: bool = False
-    branches: Sequence[Sequence[_Step]] = ()
-
-    @property
-    def may_move(self) -> bool:
-        """Whether rows may be elsewhere after this step."""
-        return self.appends or any(step.may_move for steps in self.branches for step in steps)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What a trip does with a carried buffer in one of the blocks that it runs."""
-
-    start: BlockArgument
-    steps: Sequence[_Step]
-    end: Operation
-    place: int
-    """The operand of the end that passes it on."""
-
-
-def _growth(loop: Loop, number: int) -> Sequence[_Part] | None:
-    """Return what a trip does with a carried buffer that it appends to; None if it does something else with it."""
-    first = _carried(loop)[number]
-    if not isinstance(first.owner, memref.AllocOp) or MOVED_ATTR not in first.owner.attributes:
-        return None
-    if not isa(first.type, MemRefType) or not isinstance(first.type.layout, NoneAttr):
-        return None
-    parts = _parts(loop, number)
-    if parts is None or not any(step.may_move for part in parts for step in part.steps):
-        return None
-    return parts if all(_is_in_order(part.start.block, part.steps) and not _is_given(part) for part in parts) else None
-
-
-def _is_given(part: _Part) -> bool:
-    """Return whether the end of a trip passes the memory that a buffer was in to another one."""
-    others = [*part.end.operands[: part.place], *part.end.operands[part.place + 1 :]]
-    return any(value in others for value in (part.start, *(step.value for step in part.steps)))
-
-
-def _parts(loop: Loop, number: int) -> Sequence[_Part] | None:
-    if isinstance(loop, scf.ForOp):
-        start, end = loop.body.block.args[number + 1], terminator_of(loop.body.block)
-        steps = _steps(end.operands[number], start, loop.body.block)
-        return None if steps is None else [_Part(start, steps, end, number)]
-    before, after = loop.before_region.block, loop.after_region.block
-    test, end = terminator_of(before), terminator_of(after)
-    for place, passed in enumerate(test.operands[1:], 1):
-        taken = after.args[place - 1]
-        first = _steps(passed, before.args[number], before)
-        second = _steps(end.operands[number], taken, after)
-        if first is not None and second is not None:
-            return [_Part(before.args[number], first, test, place), _Part(taken, second, end, number)]
-    return None
-
-
-def _steps(last: SSAValue, start: SSAValue, block: Block) -> list[_Step] | None:
-    """Return the steps in a block from one buffer to another one; None if there is another way to it."""
-    steps: list[_Step] = []
-    value = last
-    while value is not start:
-        owner = value.owner
-        if not isinstance(owner, Operation) or owner.parent is not block:
-            return None
-        if isinstance(owner, memref.CastOp):
-            value = owner.source
-            continue
-        found = _branch(owner, value) if isinstance(owner, scf.IfOp | scf.IndexSwitchOp) else _copied(owner)
-        if found is None:
-            return None
-        step, value = found
-        steps.insert(0, step)
-    return steps if last.type == (steps[-1].value if steps else start).type else None
-
-
-def _copied(alloc: Operation) -> tuple[_Step, SSAValue] | None:
-    """Return the buffer whose rows are copied to an allocation, of which others may be behind."""
-    if not isinstance(alloc, memref.AllocOp):
-        return None
-    writes = [*_copies_to(alloc.memref)]
-    kept = [copy for copy in writes if KEPT_ATTR in copy.attributes]
-    if not kept and len(writes) != 1:
-        return None  # Parts of it are written besides.
-    copy = (kept or writes)[0]
-    is_whole = bool(kept) or copy.destination is alloc.memref
-    if not is_whole or copy.parent is not alloc.parent:
-        return None
-    return _Step(alloc.memref, alloc, copy, bool(kept)), _origin(copy.source)
-
-
-def _copies_to(buffer: SSAValue) -> Iterator[memref.CopyOp]:
-    """Yield the copies to a buffer or a part of it."""
-    for op in [use.operation for use in buffer.uses]:
-        if isinstance(op, memref.CopyOp) and op.destination is buffer:
-            yield op
-        elif isinstance(op, _VIEWS):
-            yield from _copies_to(op.results[0])
-
-
-def _origin(source: SSAValue) -> SSAValue:
-    """Return the buffer whose elements are in one dimension, or that itself."""
-    return source.owner.operands[0] if isinstance(source.owner, memref.CollapseShapeOp) else source
-
-
-def _branch(op: scf.IfOp | scf.IndexSwitchOp, result: SSAValue) -> tuple[_Step, SSAValue] | None:
-    """Return the buffer that all regions of a branch begin with."""
-    assert isinstance(result, OpResult)
-    branches = list[Sequence[_Step]]()
-    origin: SSAValue | None = None
-    for region in op.regions:
-        last = terminator_of(region.block).operands[result.index]
-        origin = origin or _first(last, region.block)
-        steps = None if origin is None else _steps(last, origin, region.block)
-        if steps is None:
-            return None
-        branches.append(steps)
-    return None if origin is None else (_Step(result, op, branches=branches), origin)
-
-
-def _first(value: SSAValue, block: Block) -> SSAValue | None:
-    """Return the buffer from outside of a block that one in it begins with."""
-    while isinstance(owner := value.owner, Operation) and owner.parent is block:
-        if isinstance(owner, memref.CastOp):
-            value = owner.source
-            continue
-        found = _branch(owner, value) if isinstance(owner, scf.IfOp | scf.IndexSwitchOp) else _copied(owner)
-        if found is None:
-            return None
-        _, value = found
-    return value
-
-
-def _is_in_order(block: Block, steps: Sequence[_Step]) -> bool:
-    """Return whether steps come one after the other."""
-    ops = [step.at for step in steps]
-    inner = [
-        (region.block, part) for step in steps for region, part in zip(step.at.regions, step.branches, strict=True)
-    ]
-    return all(a.is_before_in_block(b) for a, b in pairwise(ops)) and all(_is_in_order(*pair) for pair in inner)
 
 
 @dataclass(frozen=True)
@@ -237,7 +84,7 @@ class _State:
 class _Rewriting:
     """The rewriting of a loop for one of the buffers that it carries."""
 
-    def __init__(self, loop: Loop, number: int, parts: Sequence[_Part]):
+    def __init__(self, loop: Loop, number: int, parts: Sequence[TripPart]):
         self._loop = loop
         self._number = number
         self._parts = parts
@@ -246,10 +93,10 @@ class _Rewriting:
         """Let the loop carry memory, and the sizes of the buffer in it, in place of the buffer. Returns it."""
         loop, place = self._loop, self._number if isinstance(self._loop, scf.ForOp) else self._parts[0].place - 1
         kind = loop.results[place].type
-        first = self._allocate(_carried(loop)[self._number])
+        first = self._allocate(carried_by(loop)[self._number])
         for part in self._parts:
             self._rewrite(part)
-        shift = len(loop.operands) - len(_carried(loop)) + self._number
+        shift = len(loop.operands) - len(carried_by(loop)) + self._number
         operands = [*loop.operands[:shift], *first, *loop.operands[shift + 1 :]]
         new, last = self._replaced(loop, operands, place)
         assert isinstance(new, Loop)
@@ -268,7 +115,7 @@ class _Rewriting:
         Rewriter.replace_op(alloc, [], [state.view])
         return state.carried
 
-    def _rewrite(self, part: _Part) -> None:
+    def _rewrite(self, part: TripPart) -> None:
         block, at, kind = part.start.block, part.start.index, part.start.type
         assert isa(kind, MemRefType)
         sizes = [block.insert_arg(IndexType(), at) for size in kind.get_shape() if size == DYNAMIC_INDEX][::-1]
@@ -280,7 +127,7 @@ class _Rewriting:
         state = self._take(part.steps, start, [])
         _pass_on(part.end, part.place, state)
 
-    def _take(self, steps: Sequence[_Step], state: _State, known: Sequence[_State]) -> _State:
+    def _take(self, steps: Sequence[AppendStep], state: _State, known: Sequence[_State]) -> _State:
         """Rewrite the steps in a block, and return where the last buffer is."""
         known = [*known, state]
         for step in steps:
@@ -293,7 +140,7 @@ class _Rewriting:
             known.append(state)
         return state
 
-    def _copied(self, step: _Step, copy: memref.CopyOp, state: _State) -> _State:
+    def _copied(self, step: AppendStep, copy: memref.CopyOp, state: _State) -> _State:
         alloc = step.at
         assert isinstance(alloc, memref.AllocOp)
         builder, sizes = Builder(InsertPoint.before(alloc)), [*alloc.dynamic_sizes]
@@ -308,7 +155,7 @@ class _Rewriting:
 
     def _grown(self, builder: Builder, kind: MemRefType, sizes: Sequence[SSAValue], state: _State) -> SSAValue:
         """Return memory that has room for a buffer, and begins with the one that it grows from."""
-        size, zero = bytes_of(kind, sizes, builder), self._add(builder, _number(0)).result
+        size, zero = bytes_of(kind, sizes, builder), self._add(builder, index_constant(0)).result
         room = self._add(builder, memref.DimOp(state.pool, zero)).result
         fits = self._add(builder, arith.CmpiOp(size, room, "ule")).result
         stays, moves = Block([scf.YieldOp(state.pool)]), Block()
@@ -322,7 +169,7 @@ class _Rewriting:
         self._add(inner, scf.YieldOp(larger))
         return self._add(builder, scf.IfOp(fits, [_POOL], Region(stays), Region(moves))).results[0]
 
-    def _branch(self, step: _Step, state: _State, known: Sequence[_State]) -> _State:
+    def _branch(self, step: AppendStep, state: _State, known: Sequence[_State]) -> _State:
         assert isinstance(step.value, OpResult)
         place = step.value.index
         for region, steps in zip(step.at.regions, step.branches, strict=True):
@@ -358,14 +205,14 @@ class _Rewriting:
         for use in [*old.uses]:
             if _is_after(use.operation, new.owner):
                 use.operation.operands[use.index] = new
-            elif isinstance(use.operation, _VIEWS) and _is_used_after(use.operation, new.owner):
+            elif isinstance(use.operation, VIEWS) and _is_used_after(use.operation, new.owner):
                 view = use.operation.clone()
                 view.operands[use.index] = new
                 Rewriter.insert_op(view, InsertPoint.after(new.owner))
                 self._use(use.operation.results[0], view.results[0])
 
     def _view(self, builder: Builder, pool: SSAValue, sizes: Sequence[SSAValue], kind: MemRefType) -> _State:
-        zero = self._add(builder, _number(0)).result
+        zero = self._add(builder, index_constant(0)).result
         return _State(pool, sizes, self._add(builder, memref.ViewOp(pool, zero, sizes, kind)).result)
 
     def _new_pool(self, builder: Builder, size: SSAValue) -> SSAValue:
@@ -380,16 +227,9 @@ def _pass_on(end: Operation, place: int, state: _State) -> None:
     end.operands = [*end.operands[:place], *state.carried, *end.operands[place + 1 :]]
 
 
-def _number(value: int) -> arith.ConstantOp:
-    return arith.ConstantOp(IntegerAttr(value, IndexType()))
-
-
-_VIEWS = (memref.CastOp, memref.CollapseShapeOp, memref.ExpandShapeOp, memref.SubviewOp)
-
-
 def _is_used_after(view: Operation, at: Operation) -> bool:
     users = [use.operation for use in view.results[0].uses]
-    return any(_is_after(user, at) or (isinstance(user, _VIEWS) and _is_used_after(user, at)) for user in users)
+    return any(_is_after(user, at) or (isinstance(user, VIEWS) and _is_used_after(user, at)) for user in users)
 
 
 def _is_after(op: Operation, at: Operation) -> bool:

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith, cf, func, memref, scf, tensor
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.failures import FOUND_INDEX, declaration
-from relex.dialects.op_edits import with_types
+from relex.dialects.op_edits import index_constant, with_types
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion.driver import Conversion
 from relex.lowering.support.destinations import is_tensor
+from relex.lowering.support.emitted_sizes import size_value
 
 
 def convert_regions(op: scf.IfOp | scf.IndexSwitchOp | scf.ForOp | scf.WhileOp, conversion: Conversion) -> None:
@@ -47,7 +48,7 @@ def convert_extract(op: tensor.ExtractOp, conversion: Conversion) -> None:
     buffer = conversion.value(op.tensor)
     for dimension, (index, size) in enumerate(zip(op.indices, sizes_in_type(op.tensor.type), strict=True)):
         if not _is_known_below(index, size):
-            _check_index(index, _size(buffer, dimension, size, conversion), size, conversion)
+            _check_index(index, size_value(buffer, dimension, conversion), size, conversion)
     conversion.replace(conversion.add(memref.LoadOp.get(buffer, op.indices)).res)
 
 
@@ -56,12 +57,6 @@ def _is_known_below(index: SSAValue, size: int) -> bool:
     if not isinstance(owner, arith.ConstantOp) or not isa(owner.value, IntegerAttr):
         return False
     return 0 <= owner.value.value.data < size
-
-
-def _size(buffer: SSAValue, dimension: int, size: int, conversion: Conversion) -> SSAValue:
-    if size != DYNAMIC_INDEX:
-        return _number(size, conversion)
-    return conversion.add(memref.DimOp(buffer, _number(dimension, conversion))).result
 
 
 def _check_index(index: SSAValue, size: SSAValue, known: int, conversion: Conversion) -> None:
@@ -80,9 +75,5 @@ def fill(buffer: SSAValue, elements: Sequence[SSAValue], conversion: Conversion)
         indices: list[Operation] = []
         for size in reversed(shape):
             number, index = divmod(number, size)
-            indices.insert(0, conversion.add(arith.ConstantOp(IntegerAttr(index, IndexType()))))
+            indices.insert(0, conversion.add(index_constant(index)))
         conversion.add(memref.StoreOp.get(element, buffer, indices))
-
-
-def _number(value: int, conversion: Conversion) -> SSAValue:
-    return conversion.add(arith.ConstantOp(IntegerAttr(value, IndexType()))).result

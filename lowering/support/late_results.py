@@ -26,6 +26,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.errors import fail
 from relex.dialects.failures import FOUND_SIZE, size_declaration
 from relex.dialects.function_arguments import RESULT_ATTR, result_attrs
+from relex.dialects.op_edits import index_value
 from relex.dialects.relex import AllocTensorOp, CallOp
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.symbols import erase_unused, is_private, resolve, symbol_of
@@ -35,7 +36,7 @@ from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.lowering.memory.lifetimes import uses_of_memory
 from relex.lowering.memory.needs import BufferSizes
-from relex.lowering.support.result_buffers import bytes_of
+from relex.lowering.support.emitted_sizes import bytes_of
 from relex.passes.rewriting.size_values import SizesOfResults
 
 
@@ -109,7 +110,7 @@ def _check_memory(alloc: memref.AllocOp) -> None:
     """Ask for the memory of a buffer before it is allocated."""
     builder = Builder(InsertPoint.before(alloc))
     size = bytes_of(alloc.memref.type, alloc.dynamic_sizes, builder)
-    few = builder.insert(arith.CmpiOp(size, _constant(builder, FEW_BYTES), "ult")).result
+    few = builder.insert(arith.CmpiOp(size, index_value(FEW_BYTES, builder.insert), "ult")).result
     true = arith.ConstantOp(IntegerAttr(1, i1))
     call = func.CallOp(HAS_MEMORY, [size], [i1])
     known, asked = Block([true, scf.YieldOp(true.result)]), Block([call, scf.YieldOp(call.results[0])])
@@ -125,7 +126,7 @@ def _check_result(alloc: memref.AllocOp) -> None:
     """Check that the caller has given the memory of a result."""
     builder = Builder(InsertPoint.before(alloc.next_op or alloc))
     address = builder.insert(memref.ExtractAlignedPointerAsIndexOp.get(alloc.memref)).aligned_pointer
-    is_given = builder.insert(arith.CmpiOp(address, _constant(builder, 0), "ne")).result
+    is_given = builder.insert(arith.CmpiOp(address, index_value(0, builder.insert), "ne")).result
     _assert_memory(builder, alloc, bytes_of(alloc.memref.type, alloc.dynamic_sizes, builder), is_given)
 
 
@@ -143,10 +144,6 @@ def _downwards(op: Operation) -> Iterator[Operation]:
     while (following := op.next_op) is not None:
         yield following
         op = following
-
-
-def _constant(builder: Builder, value: int) -> SSAValue:
-    return builder.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
 
 
 def free_early(function: func.FuncOp) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.builder import Builder
-from xdsl.dialects import arith, func, memref, tensor
+from xdsl.dialects import func, memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
-    IndexType,
     IntegerAttr,
     MemRefType,
     TensorType,
@@ -24,6 +22,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from relex.dialects.dtypes import buffer_of, size_in_bytes
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import RESULT_ATTR
+from relex.dialects.op_edits import index_constant
 from relex.dialects.relex import AllocTensorOp, CallDpsPackedOp, CallTirOp
 from relex.dialects.relex.packed import BYTES, becomes_words
 from relex.dialects.sizes.attributes import sizes_in_type
@@ -62,7 +61,7 @@ def result_buffer(result: OpResult, conversion: Conversion, dims: Sequence[SSAVa
     block.insert_op_before(dealloc, block.last_op)
     if not in_words:
         return alloc.memref
-    start = conversion.add(arith.ConstantOp(IntegerAttr(0, IndexType())))
+    start = conversion.add(index_constant(0))
     return conversion.add(memref.ViewOp(alloc.memref, start, [], buffer)).result
 
 
@@ -132,7 +131,7 @@ def view_of_words(source: SSAValue, kind: MemRefType) -> Sequence[Operation]:
     sizes = sizes_in_type(source.type)
     groups = ArrayAttr([ArrayAttr([IntegerAttr(d, i64) for d in range(len(sizes))])])
     bytes_in_order = view_of_buffer(source, groups, MemRefType(i8, [prod(kind.get_shape()) * BYTES]))
-    start = arith.ConstantOp(IntegerAttr(0, IndexType()))
+    start = index_constant(0)
     return [bytes_in_order, start, memref.ViewOp(bytes_in_order.result, start, [], kind)]
 
 
@@ -142,18 +141,6 @@ def buffer_type(result: OpResult) -> MemRefType:
     if not isa(t, TensorType):
         fail(result.op, f"expected a ranked tensor, found {t}")
     return buffer_of(t)
-
-
-def bytes_of(kind: MemRefType, sizes: Sequence[SSAValue], builder: Builder) -> SSAValue:
-    """Return the size in bytes of a buffer with these dynamic sizes."""
-    given, size = iter(sizes), _constant(size_in_bytes(kind.element_type), builder)
-    for n in kind.get_shape():
-        size = builder.insert(arith.MuliOp(size, next(given) if n == DYNAMIC_INDEX else _constant(n, builder))).result
-    return size
-
-
-def _constant(value: int, builder: Builder) -> SSAValue:
-    return builder.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
 
 
 def _sizes_of(result: OpResult) -> Sequence[SSAValue]:

@@ -20,8 +20,8 @@ from relex.dialects.relex import ConcatOp
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion.driver import Conversion
+from relex.lowering.support.emitted_sizes import as_index, size_value
 from relex.lowering.support.result_buffers import buffer_type, result_buffer, view_of_buffer
-from relex.lowering.support.slice_rules import as_index
 
 KEPT_ATTR = "relex.kept"
 """Marks the copy of rows that may stay where they are, if there is room for more behind them."""
@@ -31,7 +31,10 @@ def join_rows(op: ConcatOp, conversion: Conversion) -> SSAValue:
     """Copy rows behind one another, and return the buffer that has all of them."""
     axis, parts = op.normal_axis, conversion.values(op.tensors)
     dims = [
-        _total([_dim(part, d, conversion) for part in (parts if d == axis else parts[:1])], conversion)
+        _total(
+            [size_value(part, d, conversion) for part in (parts if d == axis else parts[:1])],
+            conversion,
+        )
         for d, size in enumerate(sizes_in_type(op.result.type))
         if size == DYNAMIC_INDEX
     ]
@@ -41,7 +44,7 @@ def join_rows(op: ConcatOp, conversion: Conversion) -> SSAValue:
     for number, part in enumerate(parts):
         flat = _flat(part, conversion)
         (size,) = sizes_in_type(flat.type)
-        count = _dim(flat, 0, conversion)
+        count = size_value(flat, 0, conversion)
         counts = [count] if size == DYNAMIC_INDEX else []
         kind = MemRefType(element, [size], StridedLayoutAttr([1], None))
         behind = memref.SubviewOp(elements, [start], counts, [], [DYNAMIC_INDEX], [size], [1], kind)
@@ -61,13 +64,6 @@ def _flat(buffer: SSAValue, conversion: Conversion) -> SSAValue:
     groups = ArrayAttr([ArrayAttr([IntegerAttr(d, i64) for d in range(len(sizes))])])
     flat = MemRefType(buffer.type.element_type, [DYNAMIC_INDEX if DYNAMIC_INDEX in sizes else prod(sizes)])
     return conversion.add(view_of_buffer(buffer, groups, flat)).result
-
-
-def _dim(buffer: SSAValue, dimension: int, conversion: Conversion) -> SSAValue:
-    size = sizes_in_type(buffer.type)[dimension]
-    if size != DYNAMIC_INDEX:
-        return as_index(size, conversion)
-    return conversion.add(memref.DimOp(buffer, as_index(dimension, conversion))).result
 
 
 def _total(numbers: list[SSAValue], conversion: Conversion) -> SSAValue:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects import arith, cf, memref, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType, StridedLayoutAttr, StringAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, StridedLayoutAttr, StringAttr
 from xdsl.ir import SSAValue
 
 from relex.dialects.errors import fail
 from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.upstream.hints import isa
 from relex.lowering.conversion.driver import Conversion
+from relex.lowering.support.emitted_sizes import as_index, size_of
 from relex.lowering.support.result_buffers import result_buffer
 
 
@@ -22,7 +23,7 @@ def convert_insert_slice(op: tensor.InsertSliceOp, conversion: Conversion) -> No
     assert isa(kind, MemRefType)
     if any(stride != 1 for stride in op.static_strides.get_values()):
         fail(op, "expected strides of 1")
-    dims = [_dim(whole, d, size, conversion) for d, size in enumerate(kind.get_shape())]
+    dims = [size_of(whole, d, conversion) for d in range(kind.get_num_dims())]
     place = result_buffer(op.result, conversion, [dim for dim in dims if isinstance(dim, SSAValue)])
     offsets = [*_mixed(op.static_offsets.get_values(), op.offsets)]
     sizes = [*_mixed(op.static_sizes.get_values(), op.sizes)]
@@ -79,12 +80,6 @@ def _mixed(known: Sequence[int], given: Sequence[SSAValue]) -> Iterator[int | SS
         yield next(values) if number == DYNAMIC_INDEX else number
 
 
-def _dim(buffer: SSAValue, dimension: int, size: int, conversion: Conversion) -> int | SSAValue:
-    if size != DYNAMIC_INDEX:
-        return size
-    return conversion.add(memref.DimOp(buffer, as_index(dimension, conversion))).result
-
-
 def _check(
     op: tensor.InsertSliceOp, offset: int | SSAValue, size: int | SSAValue, dim: int | SSAValue, conversion: Conversion
 ) -> None:
@@ -102,10 +97,3 @@ def _check(
     is_smaller = conversion.add(arith.CmpiOp(count, most, "ule")).result
     holds = conversion.add(arith.AndIOp(fits, is_smaller)).result
     conversion.add(cf.AssertOp(holds, StringAttr("expected a part that fits in the tensor")))
-
-
-def as_index(number: int | SSAValue, conversion: Conversion) -> SSAValue:
-    """Return a number as a value."""
-    if isinstance(number, SSAValue):
-        return number
-    return conversion.add(arith.ConstantOp(IntegerAttr(number, IndexType()))).result

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from relex.dialects.errors import fail
 from relex.dialects.index.domains import constant_value
+from relex.dialects.op_edits import index_constant
 from relex.dialects.relex import CallOp, CallTirOp
 from relex.dialects.relex.types import shape_of
 from relex.passes.fusion.primitive import is_size
@@ -60,7 +60,7 @@ class GroupSizes:
         return self._add(op.clone(self._outside))
 
     def _constant(self, value: int) -> SSAValue:
-        return self._add(arith.ConstantOp(IntegerAttr(value, IndexType())))
+        return self._add(index_constant(value))
 
     def _add(self, op: Operation) -> SSAValue:
         self.ops.append(op)

@@ -6,11 +6,10 @@ from collections.abc import Collection, Sequence
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
-    IndexType,
     IntegerAttr,
     IntegerType,
     ModuleOp,
@@ -22,7 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 
-from relex.dialects.op_edits import insert_before, terminator_of, with_types
+from relex.dialects.op_edits import index_constant, insert_before, terminator_of, with_types
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.passes.driver.base import RelexPass
@@ -135,7 +134,7 @@ def _number_in(tensor: SSAValue, user: Operation) -> SSAValue:
     builder = Builder(InsertPoint.before(user))
     places: Sequence[SSAValue] = ()
     if rank := len(tensor.type.get_shape()):
-        places = [builder.insert(arith.ConstantOp(IntegerAttr(0, IndexType()))).result] * rank
+        places = [builder.insert(index_constant(0)).result] * rank
     extract = builder.insert(ExtractOp(tensor, places, tensor.type.element_type))
     extract.location = user.location
     return extract.result

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IndexType, IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, ModuleOp, TensorType, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.dtypes import size_in_bytes
-from relex.dialects.op_edits import insert_before, with_types
+from relex.dialects.op_edits import index_constant, insert_before, with_types
 from relex.dialects.relex import PRIMITIVE_ATTR, BlockedConvolution, ConstantOp, Conv2dOp, Elementwise
 from relex.dialects.relex.types import Shape, shape_of, tensor_type
 from relex.dialects.target.processors import Processor
@@ -174,7 +174,7 @@ def _view_as(value: SSAValue, sizes: Shape) -> SSAValue:
     dynamic_sizes: list[SSAValue] = []
     for d, size in enumerate(new):
         if size == DYNAMIC_INDEX:
-            index = arith.ConstantOp(IntegerAttr(d, IndexType()))
+            index = index_constant(d)
             ops += [index, dim := tensor.DimOp(value, index.result)]
             dynamic_sizes.append(dim.result)
     ops.append(tensor.ExpandShapeOp(joined.result, dynamic_sizes, groups, new, TensorType(t.element_type, new)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects import arith, memref, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -15,6 +15,7 @@ from relex.dialects.index.expr import IndexExpr
 from relex.dialects.index.text import ordered_terms
 from relex.dialects.index.to_ir import IndexBuilder
 from relex.dialects.names import name_value
+from relex.dialects.op_edits import index_constant
 from relex.dialects.sizes.attributes import FunctionSizes, has_unknown, sizes_in_type
 from relex.dialects.sizes.expressions import Size
 from relex.dialects.sizes.late import LateSize, LateSizes
@@ -130,7 +131,7 @@ class SizeValues(IndexBuilder):
 
     def constant(self, value: int) -> SSAValue:
         if value not in self._constants:
-            result = self.add(arith.ConstantOp(IntegerAttr(value, IndexType())))
+            result = self.add(index_constant(value))
             result.name_hint = f"c{value}" if value >= 0 else None
             self._constants[value] = result
         return self._constants[value]

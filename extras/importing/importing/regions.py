@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.op_edits import index_constant
 from relex.dialects.relex.types import without_names
 from relex.dialects.sizes import Size
 from relex.frontend import op
@@ -128,7 +129,7 @@ def insert(builder: Builder, made: Operation) -> SSAValue:
 
 def index(builder: Builder, number: int) -> SSAValue:
     """Emit a number."""
-    return insert(builder, arith.ConstantOp(IntegerAttr(number, IndexType())))
+    return insert(builder, index_constant(number))
 
 
 def element_of(builder: Builder, x: Operand, kind: Attribute) -> SSAValue:
