@@ -82,7 +82,7 @@ def expand(op: TableLookUpOp, conversion: Conversion) -> None:
     if best is None and _are_consecutive(op.table):
         first = array_from_dense(op.table)[0]
         low = out.apply(arith.AndIOp, places, op.table.get_shape()[0] - 1)
-        conversion.replace(out.add(arith.SIToFPOp(out.apply(arith.AddiOp, low, int(first)), op.result.type)))
+        conversion.replace(out.add(llvm.SIToFPOp(out.apply(arith.AddiOp, low, int(first)), op.result.type)))
         return
     if best is None:
         elements = [_load(out, out.element(places, i), op.table) for i in range(_lanes(places))]
@@ -172,10 +172,24 @@ def _of_bytes(intrinsic: str, out: _Emitter, table: Array, places: SSAValue) -> 
 def _of_words(intrinsic: str, out: _Emitter, table: Array, places: SSAValue) -> SSAValue:
     """Look up in a table that fills one register, or two."""
     lanes = _lanes(places)
+    if lanes == len(table):
+        places = _of_wide_shift(out, places)
     low, *high = (
         out.call(intrinsic, out.numbers(part), places, like=places) for part in np.split(table, len(table) // lanes)
     )
     return out.select(places, lanes, high[0], low) if high else low
+
+
+def _of_wide_shift(out: _Emitter, places: SSAValue) -> SSAValue:
+    """Return shifted places of which LLVM does not know that they were bytes: it would shift bytes and widen these, and
+    widen the others as well, where the shift of wide ones is a single instruction."""
+    shift = places.owner
+    if not isinstance(shift, arith.ShRSIOp | arith.ShRUIOp):
+        return places
+    floats = VectorType(f32, [_lanes(places)])
+    bits = out.add(vector.BitcastOp(shift.lhs, floats))
+    kept = out.call(mangled("llvm.arithmetic.fence", floats), bits, like=bits)
+    return out.add(type(shift)(out.add(vector.BitcastOp(kept, places.type)), shift.rhs))
 
 
 def _of_small_numbers(out: _Emitter, table: Array, places: SSAValue) -> SSAValue:

@@ -34,9 +34,9 @@ class BlockChannelsPass(RelexPass):
     """
     Computes convolutions with constant weights with the channels of their results in blocks, of two vectors of the
     target or one, or of 64 bytes for tiles of these, which are contiguous: `[N, C / b, H, W, b]`. So the sums of a
-    tile, of neighbouring places in neighbouring channels, are stored in vectors, and weights are read in order. Elementwise
-    operators, `concat`, `batch_norm`, pools and means follow; where something else needs a result, it is brought into
-    the usual order.
+    tile, of neighbouring places in neighbouring channels, are stored in vectors, and weights are read in order.
+    Elementwise operators, `concat`, `batch_norm`, pools and means follow; where something else needs a result, it is
+    brought into the usual order.
 
     Applies to convolutions
 
