@@ -299,6 +299,20 @@ def conv2d_blocked_pairs(
     It is added up in f32. Numbers below 2**-126 may count as zeros. Channels are not convolved on their own.
     """
 
+def conv2d_blocked_shorts(
+    data: Operand,
+    weight: Operand,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    depthwise: bool = False,
+    groups: int = 1,
+) -> Call:
+    """
+    The convolution, as `relex.conv2d_blocked`, of signed integers of 16 bits, packed in pairs along the input channels
+    of a block. Channels are not convolved on their own.
+    """
+
 def conv2d_packed(
     data: Operand,
     weight: Operand,
@@ -576,6 +590,12 @@ def matmul_pairs(lhs: Operand, rhs: Operand) -> Call:
     added up in f32. Numbers below 2**-126 may count as zeros.
     """
 
+def matmul_shorts(lhs: Operand, rhs: Operand) -> Call:
+    """
+    The matrix product, as `relex.matmul`, of signed integers of 16 bits, packed in pairs along the dimension that is
+    summed.
+    """
+
 def max(operand: Operand, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Call:
     """The maximum; NaN if an element is NaN. Rejected if there are no elements to choose from."""
 
@@ -717,8 +737,8 @@ def of(kind: type[relex.Operator]) -> Callable[..., Call]:
 
 def pack_bytes(data: Operand, axis: int) -> Call:
     """
-    Words of four neighbouring bytes, or of two neighbouring numbers of bf16, along a dimension. The first one is in the
-    low bits. Zeros fill the last word.
+    Words of four neighbouring bytes, or of two neighbouring numbers of bf16 or i16, along a dimension. The first one is
+    in the low bits. Zeros fill the last word.
     """
 
 def pad(operand: Operand, pad_width: Sequence[int], pad_value: float | None = None) -> Call:

@@ -1,8 +1,8 @@
-"""Expansion of products of four bytes, and of two numbers of bf16, into the instructions of the target."""
+"""Expansion of products of four bytes, and of two numbers of 16 bits, into the instructions of the target."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.target.features import has_feature, module_target
 from relex.dialects.target.processors import architecture_of
 from relex.dialects.target.target_attribute import Target
-from relex.dialects.tir import Dot2Op, Dot4Op
+from relex.dialects.tir import Dot2iOp, Dot2Op, Dot4Op
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.lowering.llvm.intrinsics import call_intrinsic
@@ -32,6 +32,7 @@ class ExpandDot4Pass(RelexPass):
     adds up products of two numbers of 16 bits, the even bytes and then the odd ones; with `sdot`, which takes signed
     bytes only, the left bytes minus 128, and then 128 times the right ones. Scalars, and vectors of other lengths, are
     shifted, multiplied and added up. So are the numbers of `tir.dot2`, which are f32 without their last 16 bits.
+    The two integers of `tir.dot2i` are multiplied by `pmaddwd` at once.
 
     ```mlir
     %1 = tir.dot4 %a, %b : vector<16xi32>
@@ -49,11 +50,11 @@ class ExpandDot4Pass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for dot2 in walk_of(op, Dot2Op):
             _expand_pairs(dot2)
-        found = walk_of(op, Dot4Op)
+        found = walk_of(op, Dot2iOp, Dot4Op)
         if found:
             target = module_target(op)
-            for dot4 in found:
-                _expand(dot4, target)
+            for product in found:
+                _expand(product, target)
 
 
 def _expand_pairs(op: Dot2Op) -> None:
@@ -72,9 +73,9 @@ def _expand_pairs(op: Dot2Op) -> None:
 _CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 
-def _expand(op: Dot4Op, target: Target) -> None:
+def _expand(op: Dot2iOp | Dot4Op, target: Target) -> None:
     """Replace an op, and the addition that alone uses its result, if there is one."""
-    multiply = _best(op.result.type, target)
+    multiply = _best(type(op), op.result.type, target)
     use = op.result.get_unique_use()
     if use is not None and isinstance(addition := use.operation, arith.AddiOp):
         total = addition.operands[1 - use.index]
@@ -124,12 +125,18 @@ def _lanes(kind: Attribute) -> int:
 
 
 Multiply = Callable[[_Emitter, SSAValue, SSAValue, SSAValue], SSAValue]
-"""Emits the sum of a number and the products of four unsigned bytes with four signed ones."""
+"""Emits the sum of a number and the products of the numbers in two words."""
 
 
 def _at_once(intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Multiply by one instruction, which adds to a sum."""
     return out.call(intrinsic, total, out.narrow(lhs, i8), out.narrow(rhs, i8), like=total)
+
+
+def _as_pairs(intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """Multiply by an instruction that adds up the products of two neighbours of 16 bits."""
+    product = out.call(intrinsic, out.narrow(lhs, i16), out.narrow(rhs, i16), like=total)
+    return out.add(arith.AddiOp(total, product))
 
 
 def _even_then_odd(intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -148,6 +155,14 @@ def _of_signed(intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rh
     lowest, zero = out.constant(-128, a.type), out.constant(0, total.type)
     added = out.call(intrinsic, total, out.add(arith.XOrIOp(a, lowest)), b, like=total)
     return out.add(arith.SubiOp(added, out.call(intrinsic, zero, lowest, b, like=total)))
+
+
+def _half_by_half(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """Multiply words of 16 bits each."""
+    for last in (16, 0):
+        a, b = (out.apply(arith.ShRSIOp, out.apply(arith.ShLIOp, x, last), 16) for x in (lhs, rhs))
+        total = out.add(arith.AddiOp(total, out.add(arith.MuliOp(a, b))))
+    return total
 
 
 def _byte_by_byte(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -184,10 +199,23 @@ _INSTRUCTIONS = (
 """The best ones first."""
 
 
-def _best(kind: Attribute, target: Target) -> Multiply:
+_OF_PAIRS = (
+    _Instruction("x86_64", ("avx512bw",), 16, partial(_as_pairs, "llvm.x86.avx512.pmaddw.d.512")),
+    _Instruction("x86_64", ("avx2",), 8, partial(_as_pairs, "llvm.x86.avx2.pmadd.wd")),
+    _Instruction("x86_64", (), 4, partial(_as_pairs, "llvm.x86.sse2.pmadd.wd")),
+)
+"""Those for two integers of 16 bits in a word."""
+
+_WAYS: Mapping[type[Operation], tuple[Sequence[_Instruction], Multiply]] = {
+    Dot2iOp: (_OF_PAIRS, _half_by_half),
+    Dot4Op: (_INSTRUCTIONS, _byte_by_byte),
+}
+"""The instructions for an op, and what takes their place."""
+
+
+def _best(op: type[Operation], kind: Attribute, target: Target) -> Multiply:
     """Return how a target multiplies words of a type best."""
-    suitable = (
-        i for i in _INSTRUCTIONS if i.lanes == _lanes(kind) and i.architecture == architecture_of(target.triple)
-    )
+    instructions, otherwise = _WAYS[op]
+    suitable = (i for i in instructions if i.lanes == _lanes(kind) and i.architecture == architecture_of(target.triple))
     has_all = (i.multiply for i in suitable if all(has_feature(target, feature) for feature in i.features))
-    return next(has_all, _byte_by_byte)
+    return next(has_all, otherwise)

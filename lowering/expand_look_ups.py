@@ -48,7 +48,8 @@ class ExpandLookUpsPass(ConversionPass):
     """
     Replaces `tir.look_up` on vectors by instructions that permute the elements of registers: `vpermi2b` and `vpermd` of
     AVX-512, `pshufb` and `vpermd` of AVX2, `tbl` of AArch64. Scalars, other vectors, and targets without such
-    instructions read the table from memory.
+    instructions read the table from memory, or compute numbers of which each is
+    larger by 1 than the one before.
 
     ```mlir
     %y = tir.look_up %x in dense<[...]> : tensor<16xf32> : vector<16xi32> -> vector<16xf32>
@@ -78,6 +79,11 @@ def expand(op: TableLookUpOp, conversion: Conversion) -> None:
         conversion.replace(_load(out, places, op.table))
         return
     best = _best(op, module_target(conversion.module))
+    if best is None and _are_consecutive(op.table):
+        first = array_from_dense(op.table)[0]
+        low = out.apply(arith.AndIOp, places, op.table.get_shape()[0] - 1)
+        conversion.replace(out.add(llvm.SIToFPOp(out.apply(arith.AddiOp, low, int(first)), op.result.type)))
+        return
     if best is None:
         elements = [_load(out, out.element(places, i), op.table) for i in range(_lanes(places))]
         conversion.replace(out.vector(elements, op.result.type))
@@ -166,10 +172,24 @@ def _of_bytes(intrinsic: str, out: _Emitter, table: Array, places: SSAValue) -> 
 def _of_words(intrinsic: str, out: _Emitter, table: Array, places: SSAValue) -> SSAValue:
     """Look up in a table that fills one register, or two."""
     lanes = _lanes(places)
+    if lanes == len(table):
+        places = _of_wide_shift(out, places)
     low, *high = (
         out.call(intrinsic, out.numbers(part), places, like=places) for part in np.split(table, len(table) // lanes)
     )
     return out.select(places, lanes, high[0], low) if high else low
+
+
+def _of_wide_shift(out: _Emitter, places: SSAValue) -> SSAValue:
+    """Return shifted places of which LLVM does not know that they were bytes: it would shift bytes and widen these, and
+    widen the others as well, where the shift of wide ones is a single instruction."""
+    shift = places.owner
+    if not isinstance(shift, arith.ShRSIOp | arith.ShRUIOp):
+        return places
+    floats = VectorType(f32, [_lanes(places)])
+    bits = out.add(vector.BitcastOp(shift.lhs, floats))
+    kept = out.call(mangled("llvm.arithmetic.fence", floats), bits, like=bits)
+    return out.add(type(shift)(out.add(vector.BitcastOp(kept, places.type)), shift.rhs))
 
 
 def _of_small_numbers(out: _Emitter, table: Array, places: SSAValue) -> SSAValue:
@@ -180,6 +200,11 @@ def _of_small_numbers(out: _Emitter, table: Array, places: SSAValue) -> SSAValue
     found = _of_bytes("llvm.x86.ssse3.pshuf.b.128", out, table.view(np.float32).astype(np.int8), part)
     wide = out.add(llvm.SExtOp(out.shuffle(found, found, range(lanes)), places.type))
     return out.add(llvm.SIToFPOp(wide, VectorType(f32, [lanes])))
+
+
+def _are_consecutive(table: DenseIntOrFPElementsAttr) -> bool:
+    """Return whether numbers are floats that are integers of 8 bits, each larger by 1 than the one before."""
+    return _are_small(table) and bool((np.diff(array_from_dense(table)) == 1).all())
 
 
 def _are_small(table: DenseIntOrFPElementsAttr) -> bool:

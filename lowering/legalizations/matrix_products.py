@@ -8,8 +8,16 @@ from functools import partial, reduce
 from xdsl.dialects.builtin import IntegerType, Signedness, i32
 
 from relex.dialects.dtypes import ui8
-from relex.dialects.relex import DenseOp, MatmulOp, MatmulPackedOp, MatmulPairsOp, Operator, PackBytesOp
-from relex.dialects.relex.packed import BYTES, PackedProduct, PairsProduct
+from relex.dialects.relex import (
+    DenseOp,
+    MatmulOp,
+    MatmulPackedOp,
+    MatmulPairsOp,
+    MatmulShortsOp,
+    Operator,
+    PackBytesOp,
+)
+from relex.dialects.relex.packed import BYTES, PackedProduct, PairsProduct, ShortsProduct
 from relex.dialects.relex.types import broadcast
 from relex.lowering import te
 from relex.lowering.legalizations.broadcasting import broadcast_indices
@@ -26,8 +34,8 @@ def dense(op: DenseOp, x: te.Tensor, w: te.Tensor) -> te.Tensor:
     return te.compute((*x.shape[:-1], w.shape[0]), lambda *i: te.sum(x[*i[:-1], k] * w[i[-1], k], axis=k), name="dense")
 
 
-@legalizes(MatmulOp, MatmulPackedOp, MatmulPairsOp)
-def matmul(op: MatmulOp | MatmulPackedOp | MatmulPairsOp, a: te.Tensor, b: te.Tensor) -> te.Tensor:
+@legalizes(MatmulOp, MatmulPackedOp, MatmulPairsOp, MatmulShortsOp)
+def matmul(op: MatmulOp | MatmulPackedOp | MatmulPairsOp | MatmulShortsOp, a: te.Tensor, b: te.Tensor) -> te.Tensor:
     """Legalize to a sum of products, with NumPy's rules for vectors and broadcast batch dimensions."""
     a, k = made_wide(a), te.reduce_axis(a.shape[-1])
     batch = len(broadcast(a.shape[:-2], b.shape[:-2]))
@@ -51,12 +59,14 @@ def times(op: Operator, lhs: te.PrimExpr, rhs: te.PrimExpr) -> te.PrimExpr:
     """Return the product of two elements, or of the numbers in them."""
     if isinstance(op, PairsProduct):
         return te.call("dot2", lhs, rhs)
+    if isinstance(op, ShortsProduct):
+        return te.call("dot2i", lhs, rhs)
     return te.call("dot4", lhs, rhs) if isinstance(op, PackedProduct) else lhs * rhs
 
 
 @legalizes(PackBytesOp)
 def pack_bytes(op: PackBytesOp, x: te.Tensor) -> te.Tensor:
-    """Legalize to words made of the bits of bytes, or of numbers of bf16; nothing is read after the last one."""
+    """Legalize to words made of the bits of bytes, or of numbers of 16 bits; nothing is read after the last one."""
     axis, size, count = op.normal_axis, x.shape[op.normal_axis], op.count
     is_full = isinstance(size, int) and size % count == 0
 

@@ -53,7 +53,7 @@ _REMOVES = {
     "convert-scf-to-cf": "scf.for scf.if scf.index_switch",
     "convert-scf-while-to-cf": "scf.execute_region scf.while",
     "convert-tir-to-scf": "tir",
-    "expand-dot4": "tir.dot2 tir.dot4",
+    "expand-dot4": "tir.dot2 tir.dot2i tir.dot4",
     "expand-look-ups": "tir.look_up",
     "legalize-ops": "relex",
     "lower-affine": "affine",

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from relex.dialects.dtypes import SUB_BYTE, integer_limits, integer_splat, is_unsigned, record_of, storage_of
 from relex.dialects.table import Table
-from relex.dialects.tir import Dot2Op, Dot4Op
+from relex.dialects.tir import Dot2iOp, Dot2Op, Dot4Op
 from relex.dialects.upstream.arith import RemFOp
 from relex.dialects.upstream.attributes import float_attr
 from relex.dialects.upstream.hints import isa
@@ -88,6 +88,7 @@ SCALARS.update(
         "left_shift": Scalar(on_integer=arith.ShLIOp),
         "right_shift": Scalar(on_integer=arith.ShRSIOp, on_unsigned=arith.ShRUIOp),
         "dot2": Scalar(on_integer=Dot2Op),
+        "dot2i": Scalar(on_integer=Dot2iOp),
         "dot4": Scalar(on_integer=Dot4Op),
         "and": Scalar(on_bool=arith.AndIOp),
         "or": Scalar(on_bool=arith.OrIOp),

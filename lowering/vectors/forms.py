@@ -29,7 +29,7 @@ from xdsl.ir import Attribute, Block, Dialect, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from relex.dialects.table import Table
-from relex.dialects.tir import Dot2Op, Dot4Op, TableLookUpOp
+from relex.dialects.tir import Dot2iOp, Dot2Op, Dot4Op, TableLookUpOp
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import FPToSIOp, FPToUIOp, UIToFPOp
@@ -115,8 +115,8 @@ def _compare_integers(op: arith.CmpiOp, values: Sequence[SSAValue], out: LaneEmi
     return out.add(llvm.ICmpOp(lhs, rhs, IntegerAttr(op.predicate.value.data, i64))).res
 
 
-@SUBSTITUTES.rule(Dot2Op, Dot4Op)
-def _dot(op: Dot2Op | Dot4Op, values: Sequence[SSAValue], out: LaneEmitter) -> SSAValue:
+@SUBSTITUTES.rule(Dot2Op, Dot2iOp, Dot4Op)
+def _dot(op: Dot2Op | Dot2iOp | Dot4Op, values: Sequence[SSAValue], out: LaneEmitter) -> SSAValue:
     lhs, rhs = values
     return out.add(type(op)(lhs, rhs)).result
 

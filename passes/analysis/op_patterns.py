@@ -8,7 +8,7 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import BlockArgument, Operation
 
 from relex.dialects.function_arguments import SCHEDULED_ATTR
-from relex.dialects.tir import AllocBufferOp, BlockOp, Dot2Op, Dot4Op, ForOp, IterKind, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, Dot2iOp, Dot2Op, Dot4Op, ForOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses, is_access, is_pure, variables_in
 from relex.dialects.tir.indices import is_subsequence, plain_indices, reads_memory, variable_of
 from relex.dialects.tir.op_pattern import OpPattern, get_op_pattern, widest
@@ -16,7 +16,7 @@ from relex.dialects.walks import walk, walk_of
 from relex.passes.analysis.kept import once
 from relex.passes.analysis.loop_tree import is_reduction
 
-_PRODUCTS = (arith.MulfOp, arith.MuliOp, arith.AndIOp, Dot2Op, Dot4Op)
+_PRODUCTS = (arith.MulfOp, arith.MuliOp, arith.AndIOp, Dot2Op, Dot2iOp, Dot4Op)
 
 
 def stated_pattern(function: PrimFuncOp) -> OpPattern:

@@ -363,6 +363,15 @@ MIN_WORDS_OF_A_TILE = 4
 MIN_ROWS_OF_A_TILE = 4
 """Rows of a product; for fewer, loading the columns takes the time, by tiles as by vectors."""
 
+MIN_ROWS_OF_WIDE_WEIGHTS = 96
+"""Rows of a product without tiles from which on a weight of f32 takes no longer than one of bf16, which tiles of rows
+widen in registers: with 64 rows, one of 4096 by 4096 takes 0.75 of the time in bf16, with 128 rows, one of 1024 by 1024
+1.4 of it."""
+
+MIN_ROWS_TO_UNPACK_BLOCKS = 96
+"""Rows of a product with a weight in blocks from which on unpacking it for tiles takes less time than multiplying in
+vectors, where each tile of rows unpacks it in registers. With 64 rows, both take the same."""
+
 LATENCY_OF_TILES = 52
 """Cycles until the sums of an instruction can be added to."""
 

@@ -15,7 +15,7 @@ from xdsl.ir import Block
 from relex.dialects.errors import PassError, fail, name_of
 from relex.dialects.index.expr import IndexExpr, values_in
 from relex.dialects.target.processors import Processor
-from relex.dialects.tir import BlockOp, Dot4Op, ForOp
+from relex.dialects.tir import BlockOp, Dot2iOp, Dot4Op, ForOp
 from relex.dialects.tir.accesses import Access
 from relex.dialects.upstream.hints import isa
 from relex.passes.analysis.buffers import buffers_read
@@ -266,7 +266,7 @@ class ReductionAxes:
 
     @cached_property
     def _multiplies_bytes(self) -> bool:
-        return any(isinstance(op, Dot4Op) for op in self.reduction.block.body.block.ops)
+        return any(isinstance(op, Dot2iOp | Dot4Op) for op in self.reduction.block.body.block.ops)
 
     @cached_property
     def _around(self) -> int:

@@ -14,11 +14,14 @@ from xdsl.utils.disjoint_set import DisjointSet
 
 from relex.dialects.op_edits import insert_before, with_types
 from relex.dialects.relex import AstypeOp, ConcatOp, ConstantOp, Conv2dOp, SubtractOp
+from relex.dialects.relex.packed import BYTES
 from relex.dialects.relex.properties import as_integer, as_integers
 from relex.dialects.relex.types import is_bytes, shape_of, tensor_type
 from relex.dialects.target.processors import Processor
 from relex.dialects.target.target_attribute import processor_in
+from relex.dialects.tir import Dot4Op
 from relex.dialects.walks import walk
+from relex.passes.analysis.tile_nests import MOST_WORDS, instruction_for
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.layout.channel_blocks import IN_BLOCKS, InBlocks, from_blocks
@@ -30,9 +33,10 @@ from relex.passes.rewriting.numerics import reassociates
 class BlockChannelsPass(RelexPass):
     """
     Computes convolutions with constant weights with the channels of their results in blocks, of two vectors of the
-    target or one, which are contiguous: `[N, C / b, H, W, b]`. So the sums of a tile, of neighbouring places in
-    neighbouring channels, are stored in vectors, and weights are read in order. Elementwise operators, `concat`,
-    `batch_norm`, pools and means follow; where something else needs a result, it is brought into the usual order.
+    target or one, or of 64 bytes for tiles of these, which are contiguous: `[N, C / b, H, W, b]`. So the sums of a
+    tile, of neighbouring places in neighbouring channels, are stored in vectors, and weights are read in order.
+    Elementwise operators, `concat`, `batch_norm`, pools and means follow; where something else needs a result, it is
+    brought into the usual order.
 
     Applies to convolutions
 
@@ -169,7 +173,11 @@ def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
     channels = [shape_of(value)[1] for value in (*values, *joined)]
     may_fill = not any(isinstance(v.owner, ConcatOp) for v in values)
     within = [count for value in values for count in _within(value) if count % lanes == 0]
-    sizes = [size for size in (2 * lanes, lanes) if not any(count % size for count in within)]
+    sizes = [
+        size
+        for size in (*_row_of_a_tile(values, processor), 2 * lanes, lanes)
+        if not any(count % size for count in within)
+    ]
     fitting = [size for size in sizes if all(_fits(count, size, may_fill) for count in channels)]
 
     def time(size: int) -> float:
@@ -177,6 +185,15 @@ def _size(values: Sequence[SSAValue], processor: Processor) -> int | None:
         return (1 + more) * sum(count + -count % size for count in channels)
 
     return min(fitting, key=time, default=None)
+
+
+def _row_of_a_tile(values: Sequence[SSAValue], processor: Processor) -> Sequence[int]:
+    """Return the size of blocks whose words fill a row of a tile, if the target multiplies bytes in tiles and some
+    values are such products; else nothing."""
+    if instruction_for(Dot4Op, processor) is None:
+        return ()
+    multiplies = any(isinstance(value.owner, Conv2dOp) and can_pack(value.owner) for value in values)
+    return (BYTES * MOST_WORDS,) if multiplies else ()
 
 
 def _within(value: SSAValue) -> Sequence[int]:

@@ -18,7 +18,7 @@ from relex.dialects.relex.types import is_bytes, rank_of, shape_of, tensor_type
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.layout.byte_factors import LARGEST_EXACT, erase_unused
-from relex.passes.graph.pack_bytes import can_pack, multiplies_bytes
+from relex.passes.graph.pack_bytes import can_pack, product_of_bytes
 from relex.passes.rewriting.numerics import reassociates
 
 _LARGEST_SUM = 2**31 - 1
@@ -67,7 +67,7 @@ class DelayScalesPass(RelexPass):
     numerics = reassociates
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if multiplies_bytes(op):
+        if product_of_bytes(op) is not None:
             for found in list(walk(op)):
                 if isinstance(found, relex.MatmulOp | relex.DenseOp | relex.Convolution):
                     _delay(found)

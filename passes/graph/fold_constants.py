@@ -21,7 +21,7 @@ from relex.dialects.relex.types import is_bytes, rank_of
 from relex.dialects.walks import owners_of_operands, reachable, walk
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
-from relex.passes.graph.pack_bytes import multiplies_bytes
+from relex.passes.graph.pack_bytes import product_of_bytes
 from relex.passes.rewriting.constants import erase_constant, erase_unused_constants
 from relex.passes.rewriting.evaluation import evaluated
 
@@ -91,7 +91,7 @@ class _Folding:
         self._limits = limits
         self._room = max((limits.growth - 1) * before, cost.FOLDED_BYTES_ALLOWED)
         self._work = limits.work
-        self._multiplies_bytes = not limits.strict and multiplies_bytes(module)
+        self._multiplies_bytes = not limits.strict and product_of_bytes(module) is not None
         self._weights = self._computed_weights(module)
 
     def fold(self, op: relex.Operator) -> None:

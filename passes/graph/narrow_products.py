@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, bf16, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, bf16, f32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.op_edits import insert_before
-from relex.dialects.relex import AstypeOp, ConstantOp, Convolution, DenseOp, MatmulOp, array_of
-from relex.dialects.relex.types import tensor_type
+from relex.dialects.op_edits import insert_before, replace_by
+from relex.dialects.relex import (
+    AstypeOp,
+    ConstantOp,
+    Convolution,
+    DenseBlocksOp,
+    DenseOp,
+    DequantizeBlocksOp,
+    MatmulOp,
+    array_of,
+)
+from relex.dialects.relex.block_quantized import joined, layout_of
+from relex.dialects.relex.types import shape_of, tensor_type
+from relex.dialects.target.target_attribute import processor_in
+from relex.dialects.tir import Dot2Op
 from relex.dialects.walks import walk
+from relex.passes.analysis.tile_nests import instruction_for
+from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
 from relex.passes.driver.extension import extends_pipeline
 from relex.passes.rewriting.constants import erase_unused_constants
@@ -27,7 +43,9 @@ class NarrowProductsPass(RelexPass):
     by `2**-7 + 2**-16` times the sum of `|x_k * w_k|` at most, besides the rounding of the sum.
 
     Weights of matrix products become constants of bf16, which take half of the memory, and become floats of 32 bits in
-    registers. Weights of convolutions, which are read from caches, stay f32 with the rounded numbers.
+    registers. Weights of convolutions, which are read from caches, stay f32 with the rounded numbers, and so do those
+    that many rows are multiplied with, if the target has no tiles: each tile of rows would widen them again. Where
+    it has, weights in blocks that many rows are multiplied with are unpacked once, and rounded.
 
     ```mlir
     func.func @main(%x: tensor<1x2xf32>) -> tensor<1x1xf32> {
@@ -51,21 +69,47 @@ class NarrowProductsPass(RelexPass):
     numerics = rounds_operands(2**-8)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        processor = processor_in(op)
+        has_tiles = processor is not None and instruction_for(Dot2Op, processor) is not None
         for found in list(walk(op)):
             if isinstance(found, DenseOp | MatmulOp | Convolution):
-                _round_operands(found)
+                _round_operands(found, has_tiles=has_tiles)
+            if isinstance(found, DenseBlocksOp) and has_tiles:
+                _round_blocks(found)
 
 
-def _round_operands(op: DenseOp | MatmulOp | Convolution) -> None:
+def _round_operands(op: DenseOp | MatmulOp | Convolution, *, has_tiles: bool) -> None:
     data, weight = op.operands
     if array_of(weight) is None or tensor_type(weight.type).element_type != f32 or array_of(data) is not None:
         return
     op.operands[0] = _rounded(data, op)
-    op.operands[1] = _rounded_weight(weight, op)
+    stays_wide = isinstance(op, Convolution) or not (has_tiles or _has_few_rows(op))
+    op.operands[1] = _rounded_weight(weight, op, stays_wide=stays_wide)
     erase_unused_constants([weight.owner])
 
 
-def _rounded(value: SSAValue, op: DenseOp | MatmulOp | Convolution) -> SSAValue:
+def _has_few_rows(op: DenseOp | MatmulOp) -> bool:
+    """Return whether a product takes as long as its weight takes to come from memory, or may do so."""
+    rows = shape_of(op.operands[0])[:-1]
+    return DYNAMIC_INDEX in rows or prod(rows) < cost.MIN_ROWS_OF_WIDE_WEIGHTS
+
+
+def _round_blocks(op: DenseBlocksOp) -> None:
+    """Unpack a weight in blocks that makes up for it, and round it and the data."""
+    *rows, _ = shape_of(op.data)
+    scales, digits = array_of(op.scales), array_of(op.digits)
+    if scales is None or digits is None or DYNAMIC_INDEX in rows or prod(rows) < cost.MIN_ROWS_TO_UNPACK_BLOCKS:
+        return
+    weight = ConstantOp(joined(layout_of(op.properties), scales, digits))
+    weight.location = op.location
+    numbers = DequantizeBlocksOp(weight, op.layout.data)
+    insert_before(op, weight, numbers)
+    parts, data, wide = (op.scales.owner, op.digits.owner), _rounded(op.data, op), _rounded(numbers.result, op)
+    replace_by(op, DenseOp(data, wide))
+    erase_unused_constants(parts)
+
+
+def _rounded(value: SSAValue, op: DenseOp | MatmulOp | Convolution | DenseBlocksOp) -> SSAValue:
     """Return a value rounded to bf16, which another product before this one may read as well."""
     for user in (use.operation for use in value.uses):
         if not isinstance(user, AstypeOp) or user.parent is not op.parent or not user.is_before_in_block(op):
@@ -76,11 +120,11 @@ def _rounded(value: SSAValue, op: DenseOp | MatmulOp | Convolution) -> SSAValue:
     return insert_before(op, narrow, AstypeOp(narrow.result, f32)).result
 
 
-def _rounded_weight(weight: SSAValue, op: DenseOp | MatmulOp | Convolution) -> SSAValue:
+def _rounded_weight(weight: SSAValue, op: DenseOp | MatmulOp | Convolution, *, stays_wide: bool) -> SSAValue:
     narrow = _evaluated(AstypeOp(weight, bf16))
     Rewriter.insert_op(narrow, InsertPoint.before(op))
     wide = AstypeOp(narrow.result, f32)
-    if not isinstance(op, Convolution):
+    if not stays_wide:
         Rewriter.insert_op(wide, InsertPoint.before(op))
         return wide.result
     constant = _evaluated(wide)

@@ -19,7 +19,7 @@ from relex.dialects.relex.types import rank_of, shape_of
 from relex.dialects.target.features import provides
 from relex.dialects.target.processors import processor_of
 from relex.dialects.target.target_attribute import get_target, processor_in
-from relex.dialects.tir import Dot2Op, Dot4Op
+from relex.dialects.tir import Dot2iOp, Dot2Op, Dot4Op
 from relex.dialects.walks import walk
 from relex.passes.analysis.tile_nests import instruction_for
 from relex.passes.cpu import cost
@@ -50,13 +50,16 @@ class PackBytesPass(RelexPass):
     result, multiplied with sums of the rows or columns of the other operand. So do the differences of 128 that make the
     left operand unsigned and the right one signed. Integers wrap around, so that results stay the same.
 
+    Targets with instructions for two integers of 16 bits in a word, but none for bytes, get such words, for
+    `tir.dot2i`, in matrix products and convolutions with channels in blocks. Zero points are subtracted before.
+
     This applies to targets with instructions for such products, and sums of a known number of terms. If the target has
     tiles for numbers of bf16, matrix products of these are packed likewise, two to a word, and added up in f32; not
     with `strict`, since tiles take numbers below 2**-126 for zeros, and add up the even and the odd terms first. There,
     zeros fill rows of words that do not fill tiles.
 
     ```mlir
-    builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "haswell", features = ""}} {
+    builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "alderlake", features = ""}} {
       func.func @main(%x: tensor<?x64xui8>, %w: tensor<64x16xi8>, %zero: tensor<i32>) -> tensor<?x16xi32> {
         %0 = relex.astype %x dtype = i32 : (tensor<?x64xui8>) -> tensor<?x64xi32>
         %1 = relex.subtract %0, %zero : (tensor<?x64xi32>, tensor<i32>) -> tensor<?x64xi32>
@@ -66,7 +69,7 @@ class PackBytesPass(RelexPass):
       }
     }
     // pack-bytes
-    builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "haswell", features = ""}} {
+    builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "alderlake", features = ""}} {
       func.func @main(%x: tensor<?x64xui8>, %w: tensor<64x16xi8>, %zero: tensor<i32>) -> tensor<?x16xi32> {
         %0 = relex.pack_bytes %x axis = -1 : (tensor<?x64xui8>) -> tensor<?x16xi32>
         %1 = relex.pack_bytes %w axis = -2 : (tensor<64x16xi8>) -> tensor<16x16xi32>
@@ -88,7 +91,9 @@ class PackBytesPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         processor = processor_in(op)
         in_tiles = {kind for kind in (Dot2Op, Dot4Op) if processor is not None and instruction_for(kind, processor)}
-        plans: list[Plan] = [partial(_plan, in_tiles=Dot4Op in in_tiles)] if multiplies_bytes(op) else []
+        plans: list[Plan] = []
+        if (product := product_of_bytes(op)) is not None:
+            plans.append(partial(_plan, in_tiles=Dot4Op in in_tiles, in_pairs=product is Dot2iOp))
         if Dot2Op in in_tiles and not self.strict:
             plans.append(pack_pairs)
         for found in list(walk(op)) if plans else ():
@@ -100,13 +105,16 @@ Plan = Callable[[Operation], Callable[[], None] | None]
 """Returns what replaces an operator, or None."""
 
 
-def multiplies_bytes(module: ModuleOp) -> bool:
-    """Return whether the target of a module has instructions for products of bytes."""
+def product_of_bytes(module: ModuleOp) -> type[Operation] | None:
+    """Return the op for products of bytes that the target of a module has instructions for: of four bytes in a word, or
+    else of two in one; None for neither."""
     target = get_target(module)
     processor = processor_of(target) if target is not None else None
     if target is None or processor is None:
-        return False
-    return any(provides(target, feature) for feature in processor.dot4_features)
+        return None
+    if any(provides(target, feature) for feature in processor.dot4_features):
+        return Dot4Op
+    return Dot2iOp if any(provides(target, feature) for feature in processor.dot2i_features) else None
 
 
 def can_pack(op: Operation) -> bool:
@@ -114,13 +122,13 @@ def can_pack(op: Operation) -> bool:
     return _plan(op) is not None
 
 
-def _plan(op: Operation, *, in_tiles: bool = False) -> Callable[[], None] | None:
+def _plan(op: Operation, *, in_tiles: bool = False, in_pairs: bool = False) -> Callable[[], None] | None:
     """Return what replaces a product of bytes that are integers of 32 bits; None for anything else."""
     match op:
         case relex.MatmulOp() | relex.DenseOp():
-            return _pack_matmul(op, in_tiles)
+            return _pack_matmul(op, in_tiles, in_pairs)
         case relex.Conv2dBlockedOp():
-            return pack_blocks(op)
+            return pack_blocks(op, in_pairs=in_pairs)
         case relex.Convolution() if type(op) in _PACKED:
             return _pack_convolution(op)
         case _:
@@ -133,7 +141,7 @@ def _is_worth_it(op: relex.Operator) -> bool:
     return prod(sizes) * op.terms >= cost.MIN_STEPS
 
 
-def _pack_matmul(op: relex.MatmulOp | relex.DenseOp, in_tiles: bool) -> Callable[[], None] | None:
+def _pack_matmul(op: relex.MatmulOp | relex.DenseOp, in_tiles: bool, in_pairs: bool) -> Callable[[], None] | None:
     """Replace a matrix product of bytes. The sum of `(a - za) * (b - zb)` is the sum of `a * b`, minus `za` times the
     sum of `b`, minus `zb` times the sum of `a - za`."""
     lhs, rhs = op.operands
@@ -145,17 +153,17 @@ def _pack_matmul(op: relex.MatmulOp | relex.DenseOp, in_tiles: bool) -> Callable
     a, b = Factor.of(lhs, [-1]), Factor.of(rhs, [-1, -2] if is_dense else [-2])
     if a is None or b is None:
         return None
-    return partial(_replace_matmul, op, a, b, in_tiles and fits_tiles(op, BYTES))
+    return partial(_replace_matmul, op, a, b, in_tiles and fits_tiles(op, BYTES), in_pairs)
 
 
-def _replace_matmul(op: relex.MatmulOp | relex.DenseOp, a: Factor, b: Factor, in_tiles: bool) -> None:
+def _replace_matmul(op: relex.MatmulOp | relex.DenseOp, a: Factor, b: Factor, in_tiles: bool, in_pairs: bool) -> None:
     lhs, is_dense = op.operands[0], isinstance(op, relex.DenseOp)
-    out, terms = Emitter(op, a, b), op.terms
+    out, terms = Emitter(op, a, b, in_pairs=in_pairs), op.terms
     if is_dense:
         b = Factor(out.add(relex.PermuteDimsOp(b.data)), b.zero)
     words = out.packed_left(a, -1), out.packed_right(b, -2)
     left, right = fill_tiles(out, *words) if in_tiles else words
-    product = out.add(relex.MatmulPackedOp(left, right))
+    product = out.add((relex.MatmulShortsOp if in_pairs else relex.MatmulPackedOp)(left, right))
     product = out.without(product, out.left_zero(a), lambda: out.sums_of_right(b, [-2], terms))
     product = out.without(product, out.right_zero(b), lambda: out.add(relex.SumOp(lhs, [-1], keepdims=True)))
     out.finish(product)

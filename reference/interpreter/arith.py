@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation
 
 from relex.dialects.dtypes import array_from_dense
 from relex.dialects.errors import stop, unsupported
-from relex.dialects.tir import Dot2Op, Dot4Op, TableLookUpOp
+from relex.dialects.tir import Dot2iOp, Dot2Op, Dot4Op, TableLookUpOp
 from relex.dialects.upstream.arith import RemFOp
 from relex.reference.interpreter.memory import any_of
 from relex.reference.interpreter.program import SCALARS, STEPS, Binary, Preparation, Run, Unary
@@ -136,6 +136,21 @@ def bf16_in(words: Any, number: int) -> Any:
     """Return the numbers in the low or the high bits of words."""
     bits = np.left_shift(np.right_shift(words, np.int32(16 * number)), np.int32(16))
     return np.asarray(bits).view(np.float32)[()]
+
+
+@SCALARS.rule(Dot2iOp)
+def interpret_dot2i(op: Dot2iOp) -> Run:
+    """Multiply integers of 16 bits, and add up the products of each word; the sum wraps around."""
+
+    def run(a: Any, b: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return _short(a, 0) * _short(b, 0) + _short(a, 1) * _short(b, 1)
+
+    return run
+
+
+def _short(words: Any, number: int) -> Any:
+    return np.right_shift(words, np.int32(16 * number)).astype(np.int16).astype(np.int32)
 
 
 @SCALARS.rule(TableLookUpOp)

@@ -114,8 +114,13 @@ def _difference(a: Any, b: Any) -> Any:
     return np.clip(a.astype(np.int64) - b, limits.min, limits.max).astype(a.dtype)
 
 
+def _same(x: Any) -> Any:
+    return x
+
+
 INTRINSICS: dict[str, Callable[..., Any]] = {
     "llvm.vp.select": _select,
+    "llvm.arithmetic.fence": _same,
     "llvm.is.fpclass": _is_of_class,
     "llvm.x86.sse2.pmadd": _pairs,
     "llvm.x86.avx2.pmadd": _pairs,

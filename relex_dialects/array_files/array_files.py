@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from relex.dialects.array_files.array_pickles import SUFFIXES, read_pickle
+from relex.dialects.array_files.mapped_archives import map_arrays
 from relex.dialects.array_files.safetensors import SUFFIX, read_safetensors
 from relex.dialects.arrays import Array, np
 from relex.dialects.errors import RelexError
@@ -28,7 +29,8 @@ def load_array(file: str | Path, *, mapped: bool = False) -> Array:
 
 def load_arrays(file: str | Path, *, mapped: bool = False) -> dict[str, Any]:
     """Return the arrays in an `.npz`, a `.safetensors` or a `.pkl` file by name; a pickle may also have lists of them.
-    If `mapped`, those in a `.safetensors` file are memory-mapped and read on demand. Raises `RelexError`."""
+    If `mapped`, those in a `.safetensors` file, and in an `.npz` file as `numpy.savez` writes it, are memory-mapped and
+    read on demand, if they are at addresses for their elements. Raises `RelexError`."""
     if Path(file).suffix in SUFFIXES:
         with _reading(file):
             return read_pickle(file)
@@ -39,7 +41,8 @@ def load_arrays(file: str | Path, *, mapped: bool = False) -> dict[str, Any]:
         _expect(file, "an archive", _MANY)
         # Given a stream instead of a name, zipfile leaves no file open, whatever it finds.
         archive = np.load(stream, allow_pickle=False)
-        return {name: _member(archive, name) for name in archive.files}
+        known = map_arrays(file) if mapped else {}
+        return {name: known[name] if name in known else _member(archive, name) for name in archive.files}
 
 
 def _expect(file: str | Path, kind: str, expected: str) -> None:

@@ -78,8 +78,10 @@ from relex.dialects.relex.operator import Operator as Operator
 from relex.dialects.relex.operator import SeveralResults as SeveralResults
 from relex.dialects.relex.packed import Conv2dBlockedPackedOp as Conv2dBlockedPackedOp
 from relex.dialects.relex.packed import Conv2dBlockedPairsOp as Conv2dBlockedPairsOp
+from relex.dialects.relex.packed import Conv2dBlockedShortsOp as Conv2dBlockedShortsOp
 from relex.dialects.relex.packed import MatmulPackedOp as MatmulPackedOp
 from relex.dialects.relex.packed import MatmulPairsOp as MatmulPairsOp
+from relex.dialects.relex.packed import MatmulShortsOp as MatmulShortsOp
 from relex.dialects.relex.packed import PackBytesOp as PackBytesOp
 from relex.dialects.relex.packed import PackedConvolution as PackedConvolution
 from relex.dialects.relex.pooling import AvgPool as AvgPool

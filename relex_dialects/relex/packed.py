@@ -1,4 +1,4 @@
-"""Products of integers of 8 bits, four to a word, and of numbers of bf16, two to a word."""
+"""Products of integers of 8 bits, four to a word, and of numbers of bf16 or integers of 16 bits, two to a word."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any, ClassVar
 
 from xdsl.dialects import tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f32, i8, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f32, i8, i16, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import prop_def
 
@@ -29,11 +29,15 @@ BYTES = 4
 """The number of bytes in a word."""
 
 
+_SHORT = (bf16, i16)
+"""Types of numbers that are half of a word."""
+
+
 @declared
 class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTIVE):
     """
-    Words of four neighbouring bytes, or of two neighbouring numbers of bf16, along a dimension. The first one is in the
-    low bits. Zeros fill the last word.
+    Words of four neighbouring bytes, or of two neighbouring numbers of bf16 or i16, along a dimension. The first one is
+    in the low bits. Zeros fill the last word.
 
     ```mlir
     %w = relex.pack_bytes %x axis = 1 : (tensor<3x10xui8>) -> tensor<3x3xi32>
@@ -50,7 +54,7 @@ class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTI
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        expect_element_type(operands[0], (i8, ui8, bf16), "data")
+        expect_element_type(operands[0], (i8, ui8, bf16, i16), "data")
         count = in_a_word(operands[0].element_type)
         shape = list(operands[0].get_shape())
         axis = axis_of(properties, shape)
@@ -60,7 +64,7 @@ class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTI
     @property
     def is_view(self) -> bool:
         """Whether the elements of each word are neighbours in memory, at an address for words: of a tensor that another
-        op computes. Arguments may be anywhere. Numbers of bf16 are in memory for words if nothing else needs them."""
+        op computes. Arguments may be anywhere. Numbers of 16 bits are so if nothing else needs them."""
         value = self.data
         shape = value.type.get_shape()
         if DYNAMIC_INDEX in shape or self.normal_axis != len(shape) - 1 or shape[-1] % self.count:
@@ -84,17 +88,17 @@ class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTI
 
 
 def becomes_words(value: SSAValue) -> bool:
-    """Return whether numbers of bf16, and views of them, are only packed in words."""
+    """Return whether numbers of 16 bits, and views of them, are only packed in words."""
     users = [use.operation for use in value.uses]
     views = [user.results[0] for user in users if isinstance(user, tensor.CollapseShapeOp | tensor.ExpandShapeOp)]
     packed = [user for user in users if isinstance(user, PackBytesOp)]
-    is_narrow = tensor_type(value.type).element_type == bf16
+    is_narrow = tensor_type(value.type).element_type in _SHORT
     return is_narrow and 0 < len(users) == len(packed) + len(views) and all(map(becomes_words, views))
 
 
 def in_a_word(element_type: Attribute) -> int:
     """Return the number of elements that a word has."""
-    return BYTES // 2 if element_type == bf16 else BYTES
+    return BYTES // 2 if element_type in _SHORT else BYTES
 
 
 def unpacked(words: Array, axis: int, dtype: Any) -> Array:
@@ -164,6 +168,38 @@ def pairs(words: Array, axis: int) -> Array:
     bits = np.stack([words << 16, words & -(2**16)], axis + 1).astype(np.int32)
     shape = [*words.shape[:axis], 2 * words.shape[axis], *words.shape[axis + 1 :]]
     return bits.view(np.float32).reshape(shape)
+
+
+class ShortsProduct(Operator, ABC, exactness=Exactness.BITS):
+    """An operator that multiplies signed integers of 16 bits in words, and adds up the products as integers of 32
+    bits, which wrap around."""
+
+    @classmethod
+    def infer_results(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> tuple[SizedType, ...]:
+        expect_element_type(operands[0], (i32,), "operands")
+        return super().infer_results(operands, properties)
+
+
+@declared
+class MatmulShortsOp(ShortsProduct, MatrixProduct):
+    """
+    The matrix product, as `relex.matmul`, of signed integers of 16 bits, packed in pairs along the dimension that is
+    summed.
+
+    ```mlir
+    %c = relex.matmul_shorts %a, %b : (tensor<3x16xi32>, tensor<16x5xi32>) -> tensor<3x5xi32>
+    ```
+    """
+
+    def evaluate(self, lhs: Array, rhs: Array) -> Array:
+        return shorts(lhs, -1) @ shorts(rhs, max(rhs.ndim - 2, 0))
+
+
+def shorts(words: Array, axis: int) -> Array:
+    """Return the integers of 16 bits in words along a dimension, as integers of 32 bits."""
+    axis %= words.ndim
+    parts = np.stack([words.astype(np.int16), (words >> 16).astype(np.int16)], axis + 1).astype(np.int32)
+    return parts.reshape([*words.shape[:axis], 2 * words.shape[axis], *words.shape[axis + 1 :]])
 
 
 class PackedConvolution(PackedProduct, Convolution, ABC):
@@ -237,3 +273,25 @@ class Conv2dBlockedPairsOp(PairsProduct, BlockedConvolution):
 
     def evaluate(self, x: Array, weight: Array) -> Array:
         return super().evaluate(pairs(x.reshape((*x.shape, 1)[:5]), 4), pairs(weight, 4))
+
+
+@declared
+class Conv2dBlockedShortsOp(ShortsProduct, BlockedConvolution):
+    """
+    The convolution, as `relex.conv2d_blocked`, of signed integers of 16 bits, packed in pairs along the input channels
+    of a block. Channels are not convolved on their own.
+
+    ```mlir
+    %y = relex.conv2d_blocked_shorts %x, %w padding = [1, 1]
+        : (tensor<1x2x8x8x16xi32>, tensor<4x2x3x3x16x32xi32>) -> tensor<1x4x8x8x32xi32>
+    ```
+    """
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        expect_element_type(operands[0], (i32,), "operands")
+        expect_channels_together(properties)
+        return super().infer(operands, properties)
+
+    def evaluate(self, x: Array, weight: Array) -> Array:
+        return super().evaluate(shorts(x.reshape((*x.shape, 1)[:5]), 4), shorts(weight, 4))

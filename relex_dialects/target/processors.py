@@ -71,7 +71,10 @@ class Processor:
     """The same for `roundeven`, which few C libraries have."""
 
     dot4_features: tuple[str, ...] = ()
-    """The features, any of which has instructions for `tir.dot4` in vectors; empty strings for what all have."""
+    """The features, any of which has instructions for `tir.dot4` in vectors."""
+
+    dot2i_features: tuple[str, ...] = ()
+    """The same for `tir.dot2i`; empty strings for what all have. These products take twice as many instructions."""
 
     tile_features: tuple[str, ...] = ()
     """The features that have instructions which multiply tiles, `TILE_PRODUCTS`."""
@@ -106,7 +109,8 @@ _X86_64 = Processor(
     f16_feature="f16c",
     f16_rounding_feature="avx512fp16",
     rounding_feature="sse4.1",
-    dot4_features=("",),
+    dot4_features=("avx512vnni", "avxvnni"),
+    dot2i_features=("",),
     tile_features=("amx-int8", "amx-bf16"),
     # Otherwise loops vectorized by LLVM use half of each register on Intel's processors, unlike loops in vectors here.
     tuning="-prefer-256-bit",

@@ -8,7 +8,7 @@ A `tir.prim_func` computes buffers from buffers by loop nests around blocks. Ins
 from xdsl.ir import Dialect
 
 from relex.dialects.tir.blocks import BlockOp, InitOp, IterKind, IterKindAttr, IterVar, loops_around
-from relex.dialects.tir.dot4 import Dot2Op, Dot4Op
+from relex.dialects.tir.dot4 import Dot2iOp, Dot2Op, Dot4Op
 from relex.dialects.tir.look_up import TableLookUpOp, table_of
 from relex.dialects.tir.loops import ForOp, LoopKind, LoopKindAttr
 from relex.dialects.tir.op_pattern import OP_PATTERN_ATTR, OpPattern
@@ -32,6 +32,7 @@ Tir = Dialect(
         CallLoopsOp,
         ConfigureTilesOp,
         Dot2Op,
+        Dot2iOp,
         Dot4Op,
         ForOp,
         InitOp,
@@ -56,6 +57,7 @@ __all__ = [
     "CallLoopsOp",
     "ConfigureTilesOp",
     "Dot2Op",
+    "Dot2iOp",
     "Dot4Op",
     "ForOp",
     "InitOp",

@@ -1,4 +1,4 @@
-"""Products of vectors of four bytes, and of two numbers of bf16."""
+"""Products of vectors of four bytes, and of two numbers of bf16 or of 16-bit integers."""
 
 from __future__ import annotations
 
@@ -34,6 +34,31 @@ class Dot4Op(IRDLOperation):
     """
 
     name = "tir.dot4"
+
+    lhs = operand_def(_WORDS)
+    rhs = operand_def(_WORDS)
+    result = result_def(_WORDS)
+
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
+        super().__init__(operands=[lhs, rhs], result_types=[SSAValue.get(lhs).type])
+
+
+@irdl_op_definition
+class Dot2iOp(IRDLOperation):
+    """
+    The sum of the products of two signed integers of 16 bits with two others, each pair in an `i32`. It wraps around,
+    as a sum of integers does. On vectors it is elementwise.
+
+    ```mlir
+    %d = tir.dot2i %a, %b : i32
+    %e = tir.dot2i %u, %v : vector<8xi32>
+    ```
+    """
+
+    name = "tir.dot2i"
 
     lhs = operand_def(_WORDS)
     rhs = operand_def(_WORDS)

@@ -16,7 +16,7 @@ import numpy as np
 from xdsl.dialects import arith, math
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.dialects.relex import Convolution, DenseOp, Exactness, MatmulOp, Operator
+from relex.dialects.relex import Convolution, DenseBlocksOp, DenseOp, Exactness, MatmulOp, Operator
 from relex.passes.rewriting.numerics import Numerics
 from relex.reference.domains.symbols import SymbolHead
 from relex.reference.equivalence.bounded import SLACK, Format, plain, spread_of, value_of, where
@@ -41,10 +41,15 @@ class RoundedOperands(BoundedNumbers):
     def __init__(self, bounds: Bounds, rtol: float) -> None:
         super().__init__(bounds)
         self._rounding = ApproximateBounds(bounds, Numerics(rtol=rtol, atol=2.0**-134))  # Small numbers of 8 bits less.
+        self._of_both = ApproximateBounds(bounds, Numerics(rtol=rtol * (2 + rtol), atol=2.0**-133))
 
     def run_operator(self, op: Operator, arrays: Sequence[Any]) -> Any:
         if isinstance(op, DenseOp | MatmulOp | Convolution):
             arrays = [self._rounding.with_tolerance(a) if is_float_dtype(value_of(a).dtype) else a for a in arrays]
+        if isinstance(op, DenseBlocksOp):
+            # The numbers of a weight in blocks are no operand: their rounding counts as one of the data.
+            data, *blocks = arrays
+            arrays = [self._of_both.with_tolerance(data), *blocks]
         return super().run_operator(op, arrays)
 
 

@@ -195,7 +195,7 @@ class Draw:
             dtype = self.random.choice(["float32", "float64"])
             boxes, scores = self.tensor((2, 3, 4), dtype), self.tensor((2, 2, 3), dtype)
             types = [boxes, scores, self.tensor((), "int64"), self.tensor((), dtype), self.tensor((), dtype)]
-        if kind in (relex.Conv2dBlockedPackedOp, relex.Conv2dBlockedPairsOp) and anchor is None:
+        if issubclass(kind, relex.BlockedConvolution) and kind is not relex.Conv2dBlockedOp and anchor is None:
             types = [self.tensor(shape, "int32") for shape in ((1, 2, 3, 3), (2, 2, 2, 2, 1, 3))]
         if kind is relex.DequantizeBlocksOp and anchor is None:
             types = [self.tensor((2, 36), "uint8")]

@@ -171,6 +171,7 @@ _UNARY: dict[str, str | Scalar | Build] = {
 _BINARY: dict[str, str | Scalar | Build] = {
     "atan2": Scalar(math.Atan2Op),
     "dot2": "dot2",
+    "dot2i": "dot2i",
     "dot4": "dot4",
     "copysign": Scalar(math.CopySignOp),
     "fmod": Scalar(RemFOp),

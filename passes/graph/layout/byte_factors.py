@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import i8, i32
+from xdsl.dialects.builtin import i8, i16, i32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -65,6 +65,12 @@ class Factor:
         return tensor_type(self.data.type).element_type == ui8
 
     @property
+    def is_short(self) -> bool:
+        """Whether the zero point is a known number, and bytes minus it are integers of 16 bits."""
+        least, most = integer_limits(i16)
+        return isinstance(self.zero, int) and least <= -self.zero - HALF and 2 * HALF - self.zero <= most
+
+    @property
     def has_byte_of_zero(self) -> bool:
         """Whether the zero point is a known number that fits in a byte, so that data can be padded with it."""
         least, most = integer_limits(tensor_type(self.data.type).element_type)
@@ -91,8 +97,11 @@ def _is_uniform(value: SSAValue, rank: int, axes: Sequence[int]) -> bool:
 class Emitter:
     """Inserts operators before another one, which they replace. Those on constants become constants."""
 
-    def __init__(self, replaced: relex.Operator, *factors: Factor):
+    def __init__(self, replaced: relex.Operator, *factors: Factor, in_pairs: bool = False):
         self._replaced = replaced
+        self.in_pairs = in_pairs
+        """Whether words have two integers of 16 bits, without zero points that are known, in place of four bytes."""
+
         self._constants: list[SSAValue] = []
         for factor in factors:
             if isinstance(factor.data.owner, relex.ConstantOp) and factor.data.owner.parent is None:
@@ -133,27 +142,48 @@ class Emitter:
         return self.add(relex.SubtractOp(total, self.add(relex.MultiplyOp(sums(), factor))))
 
     def left_zero(self, factor: Factor) -> SSAValue | int:
-        """Return the zero point of unsigned bytes."""
+        """Return the zero point of what is packed on the left: of unsigned bytes."""
+        if self.in_pairs:
+            return self._unknown_zero(factor)
         return self.moved(factor.zero, 0 if factor.is_unsigned else HALF)
 
     def right_zero(self, factor: Factor) -> SSAValue | int:
-        """Return the zero point of signed bytes."""
+        """Return the zero point of what is packed on the right: of signed bytes."""
+        if self.in_pairs:
+            return self._unknown_zero(factor)
         return self.moved(factor.zero, -HALF if factor.is_unsigned else 0)
 
     def packed_left(self, factor: Factor, axis: int) -> SSAValue:
         """Return words of unsigned bytes. Those that fill the last word may be anything: the right ones are zero."""
+        if self.in_pairs:
+            return self.add(relex.PackBytesOp(self.short(factor), axis))
         words = self.add(relex.PackBytesOp(factor.data, axis))
         return words if factor.is_unsigned else self.add(relex.BitwiseXorOp(words, self.number(repeated(HALF))))
 
     def packed_right(self, factor: Factor, axis: int) -> SSAValue:
         """Return words of signed bytes."""
+        if self.in_pairs:
+            return self.add(relex.PackBytesOp(self.short(factor), axis))
         data = factor.data
         if factor.is_unsigned:
             data = self.add(relex.BitwiseXorOp(data, self.number(HALF, "uint8")))
         return self.add(relex.PackBytesOp(data, axis))
 
+    def short(self, factor: Factor) -> SSAValue:
+        """Return bytes, minus their zero point if it is known, as integers of 16 bits."""
+        wide = self.add(relex.AstypeOp(factor.data, i16))
+        if not factor.zero or not factor.is_short:
+            return wide
+        assert isinstance(factor.zero, int)
+        return self.add(relex.SubtractOp(wide, self.number(factor.zero, "int16")))
+
+    def _unknown_zero(self, factor: Factor) -> SSAValue | int:
+        return 0 if factor.is_short else factor.zero
+
     def sums_of_right(self, factor: Factor, axes: Sequence[int], terms: int) -> SSAValue:
-        """Return the sums of `terms` signed bytes along some axes."""
+        """Return the sums of `terms` numbers that are packed on the right along some axes."""
+        if self.in_pairs:
+            return self.add(relex.SumOp(self.add(relex.AstypeOp(self.short(factor), i32)), axes, keepdims=True))
         total = self.add(relex.SumOp(self.add(relex.AstypeOp(factor.data, i32)), axes, keepdims=True))
         return self.add(relex.SubtractOp(total, self.number(terms * HALF))) if factor.is_unsigned else total
 

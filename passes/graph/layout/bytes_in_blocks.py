@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from xdsl.ir import SSAValue
@@ -23,7 +23,7 @@ from relex.passes.graph.layout.byte_factors import (
 )
 
 
-def pack_blocks(op: relex.Conv2dBlockedOp) -> Callable[[], None] | None:
+def pack_blocks(op: relex.Conv2dBlockedOp, *, in_pairs: bool = False) -> Callable[[], None] | None:
     """Replace a convolution of bytes with channels in blocks, if these are words: its weight is a constant."""
     if op.depthwise is not None:
         return _read_bytes(op)
@@ -31,9 +31,11 @@ def pack_blocks(op: relex.Conv2dBlockedOp) -> Callable[[], None] | None:
     a, b = Factor.of(op.data, range(rank_of(op.data))), Factor.of(op.weight, range(1, len(shape)))
     if a is None or b is None or not isinstance(a.zero, int) or not isinstance(b.zero, int):
         return None
+    weight = relex.array_of(b.data)
+    if in_pairs and a.is_short and b.is_short and weight is not None:
+        return partial(_replace_by_pairs, op, a, weight.astype(np.int16) - b.zero)
     if any(op.windows(shape).padding) and not a.has_byte_of_zero:
         return None
-    weight = relex.array_of(b.data)
     if weight is None or weight.dtype != np.int8 or (b.zero and as_integer(op.groups) > 1):
         return None
     if rank_of(op.data) == 4 and as_integer(op.groups) > 1 and shape[1] % BYTES:
@@ -67,6 +69,27 @@ def _replace_blocks(op: relex.Conv2dBlockedOp, a: Factor, right_zero: int, weigh
         total = out.without(total, zero, lambda: out.number(op.terms))
         product = out.without(product, right_zero, lambda: total)
     out.finish(product)
+
+
+def _replace_by_pairs(op: relex.Conv2dBlockedOp, a: Factor, weight: Array) -> None:
+    """Replace a convolution by one of integers of 16 bits, from which zero points are subtracted."""
+    out, windows = Emitter(op, a, in_pairs=True), op.windows(weight.shape)
+    data = out.short(a)
+    if any(windows.padding):
+        data = out.add(relex.PadOp(data, padding_of_images(windows, rank_of(data)), 0))
+    axis = 4 if rank_of(data) == 5 else 1
+    if axis == 4 and weight.shape[4] != shape_of(data)[4]:
+        weight = in_larger_blocks(weight, shape_of(data)[4])
+    words = out.add(relex.PackBytesOp(data, axis))
+    constant = out.add(relex.PackBytesOp(out.add(relex.ConstantOp(weight)), axis))
+    places = windows.strides, [0], windows.dilation
+    out.finish(out.add(relex.Conv2dBlockedShortsOp(words, constant, *places, False, as_integer(op.groups))))
+
+
+def padding_of_images(windows: Windows, rank: int) -> Sequence[int]:
+    """Return the widths of the padding of images, perhaps with channels in blocks, before and after each dimension."""
+    widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
+    return [0, 0, 0, 0, *widths, *([0, 0] * (rank - 4))]
 
 
 def in_larger_blocks(weight: Array, size: int) -> Array:
@@ -109,6 +132,5 @@ def _unsigned_and_padded(out: Emitter, a: Factor, windows: Windows) -> tuple[SSA
     if not a.is_unsigned:
         data = out.add(relex.BitwiseXorOp(out.add(relex.AstypeOp(data, ui8)), out.number(HALF, "uint8")))
     if any(windows.padding):
-        widths = [width for pair in zip(windows.before, windows.after, strict=True) for width in pair]
-        data = out.add(relex.PadOp(data, [0, 0, 0, 0, *widths, *([0, 0] * (rank_of(data) - 4))], zero))
+        data = out.add(relex.PadOp(data, padding_of_images(windows, rank_of(data)), zero))
     return data, zero

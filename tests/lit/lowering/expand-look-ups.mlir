@@ -68,3 +68,21 @@ func.func @step(%a: vector<16xi8>) -> vector<16xi8> {
   %0 = tir.look_up %a in dense<7> : tensor<256xi8> : vector<16xi8> -> vector<16xi8>
   func.return %0 : vector<16xi8>
 }
+
+// Wide places are shifted: LLVM would shift bytes, and widen these once more.
+// CHECK-LABEL: func.func @halves(
+// VBMI:          [[X:%.+]] = llvm.call_intrinsic "llvm.arithmetic.fence.v16f32"
+// VBMI-NEXT:     [[W:%.+]] = vector.bitcast [[X]] : vector<16xf32> to vector<16xi32>
+// VBMI-NEXT:     [[S:%.+]] = arith.shrsi [[W]], %s : vector<16xi32>
+// VBMI:          llvm.call_intrinsic "llvm.x86.avx512.permvar.si.512"({{%.+}}, [[S]])
+// AVX2-NOT:      llvm.arithmetic.fence
+// SSE2-NOT:      memref.load
+// SSE2:          [[I:%.+]] = arith.andi
+// SSE2:          [[N:%.+]] = arith.addi [[I]]
+// SSE2:          llvm.sitofp [[N]] : vector<16xi32> to vector<16xf32>
+func.func @halves(%a: vector<16xi32>) -> vector<16xf32> {
+  %s = arith.constant dense<4> : vector<16xi32>
+  %0 = arith.shrsi %a, %s : vector<16xi32>
+  %1 = tir.look_up %0 in dense<[-8.0, -7.0, -6.0, -5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : tensor<16xf32> : vector<16xi32> -> vector<16xf32>
+  func.return %1 : vector<16xf32>
+}

@@ -1,6 +1,6 @@
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},pack-bytes" | filecheck %s
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},pack-bytes,pack-bytes" | filecheck %s
-// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},pack-bytes" --check-each -o /dev/null
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=icelake-server},pack-bytes" | filecheck %s
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=icelake-server},pack-bytes,pack-bytes" | filecheck %s
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=icelake-server},pack-bytes" --check-each -o /dev/null
 // RUN: relex-opt %s -p "set-target{triple=riscv64-unknown-linux-gnu},pack-bytes" | filecheck %s --check-prefix=NONE
 // RUN: relex-opt %s -p pack-bytes | filecheck %s --check-prefix=NONE
 
@@ -8,10 +8,22 @@
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},pack-bytes" --check-each -o /dev/null
 // RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=sapphirerapids},pack-bytes{strict=true}" | filecheck %s --check-prefix=STRICT
 
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},pack-bytes" | filecheck %s --check-prefix=SHORTS
+// RUN: relex-opt %s -p "set-target{triple=x86_64-unknown-linux-gnu cpu=haswell},pack-bytes" --check-each -o /dev/null
+
 // NONE-NOT: pack
 // STRICT-NOT: relex.matmul_pairs
 
 // A zero point is subtracted after the sum, times the sums of the columns, which are known here.
+// Two integers of 16 bits in a word need no such terms.
+// SHORTS-LABEL: func.func @weights
+// SHORTS-NEXT:    [[N:%.+]] = relex.astype %x dtype = i16 : (tensor<?x64xui8>) -> tensor<?x64xi16>
+// SHORTS-NEXT:    [[Z:%.+]] = relex.constant dense<5> : tensor<i16>
+// SHORTS-NEXT:    [[D:%.+]] = relex.subtract [[N]], [[Z]]
+// SHORTS-NEXT:    [[X:%.+]] = relex.pack_bytes [[D]] axis = -1 : (tensor<?x64xi16>) -> tensor<?x32xi32>
+// SHORTS-NEXT:    [[W:%.+]] = relex.constant dense<196611> : tensor<32x32xi32>
+// SHORTS-NEXT:    [[P:%.+]] = relex.matmul_shorts [[X]], [[W]] : (tensor<?x32xi32>, tensor<32x32xi32>) -> tensor<?x32xi32>
+// SHORTS-NEXT:    func.return [[P]]
 // CHECK-LABEL: func.func @weights
 // CHECK-NEXT:    [[X:%.+]] = relex.pack_bytes %x axis = -1 : (tensor<?x64xui8>) -> tensor<?x16xi32>
 // CHECK-NEXT:    [[W:%.+]] = relex.constant dense<50529027> : tensor<16x32xi32>

@@ -50,7 +50,14 @@ func.func @main(%q: tensor<2x8x1x32xf32>, %k: tensor<2x8x32x1xf32>, %c: tensor<8
 }"""
 """Products that use each element once, or the elements of a common operand again; copies in the same order."""
 
-SINGLE = ("conv1d_packed", "conv2d_packed", "conv3d_packed", "conv2d_blocked_packed", "conv2d_blocked_pairs")
+SINGLE = (
+    "conv1d_packed",
+    "conv2d_packed",
+    "conv3d_packed",
+    "conv2d_blocked_packed",
+    "conv2d_blocked_pairs",
+    "conv2d_blocked_shorts",
+)
 """Products of words, which are reductions for windows of single elements; their classes do not tell."""
 
 

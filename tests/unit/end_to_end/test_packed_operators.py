@@ -66,7 +66,7 @@ def test_packed_bytes(make: MakeOperator, arrays: list[Array]) -> None:
 
 @pytest.mark.parametrize(("make", "arrays"), cases(relex.PackBytesOp))
 def test_bytes_are_packed(make: MakeOperator, arrays: list[Array]) -> None:
-    """The first byte, or number of bf16, is the lowest; zeros fill the last word."""
+    """The first byte, or number of 16 bits, is the lowest; zeros fill the last word."""
     axis = python_value(made(make, arrays).properties["axis"])
     bits = arrays[0] if arrays[0].dtype.itemsize == 1 else arrays[0].view(np.uint16)
     found = unpacked(evaluated(make, arrays), axis, bits.dtype.str)
@@ -83,6 +83,20 @@ def test_pairs(make: MakeOperator, arrays: list[Array]) -> None:
         for a, axis in zip(arrays, (-1, -2), strict=True)
     )
     np.testing.assert_allclose(evaluated(make, arrays), lhs @ rhs, atol=1e-5 * (abs(lhs) @ abs(rhs)).max())
+
+
+@pytest.mark.parametrize(("make", "arrays"), cases(relex.MatmulShortsOp, relex.Conv2dBlockedShortsOp))
+def test_shorts(make: MakeOperator, arrays: list[Array]) -> None:
+    """Sums of products of integers of 16 bits wrap around."""
+    if operator_of(make) is relex.MatmulShortsOp:
+        lhs, rhs = (unpacked(a, axis, "i2") for a, axis in zip(arrays, (-1, -2), strict=True))
+        np.testing.assert_array_equal(evaluated(make, arrays), lhs @ rhs)
+        return
+    data, weight = arrays
+    plain = [unpacked(data.reshape((*data.shape, 1)[:5]), 4, "i2"), unpacked(weight, 4, "i2")]
+    options = options_of(make, arrays)
+    expected = evaluated(lambda *values: relex.Conv2dBlockedOp(*values, **options), plain)
+    np.testing.assert_array_equal(evaluated(make, arrays), expected)
 
 
 @pytest.mark.parametrize(("make", "arrays"), cases(relex.Conv2dBlockedPairsOp))

@@ -27,6 +27,12 @@ func.func @main(%x: tensor<2x2xf32>, %w: tensor<2x2xf32>, %w_1: tensor<2x2xf32>,
 }
 """
 PARSED = parse_module(PROGRAM)
+TWICE = """
+func.func @main(%w: tensor<8xui8>) -> tensor<8xui8> {
+  %y = relex.add %w, %w : (tensor<8xui8>, tensor<8xui8>) -> tensor<8xui8>
+  func.return %y : tensor<8xui8>
+}
+"""
 X, W, UNUSED = np.array([[0, 1], [2, 3]], np.float32), np.array([[1, 2], [3, 4]], np.float32), np.zeros(3, np.float32)
 
 
@@ -110,8 +116,52 @@ def test_damaged_files(tmp_path: Path) -> None:
     np.savez(file, w=np.array([{}]))
     for data in (b"", b"nonsense", good[:50], flipped, file.read_bytes()):
         file.write_bytes(data)
-        with pytest.raises(RelexError, match=f"cannot read '{re.escape(str(file))}'"):
-            load_arrays(file)
+        for mapped in (False, True):
+            with pytest.raises(RelexError, match=f"cannot read '{re.escape(str(file))}'"):
+                load_arrays(file, mapped=mapped)
+
+
+def mapped_arrays(arrays: dict[str, Any]) -> set[str]:
+    """The names of arrays that are views of a mapped file, or of nothing that they own."""
+    return {name for name, array in arrays.items() if not array.flags.writeable}
+
+
+def test_archives_are_mapped(tmp_path: Path) -> None:
+    """Names decide where the arrays of an archive are: some of these are at an address for floats, others are not, and
+    those are read. Bytes are anywhere."""
+    file = tmp_path / "params.npz"
+    arrays: dict[str, Any] = {"x" * n: np.arange(7, dtype=np.float32) + n for n in range(1, 9)}
+    columns = np.asfortranarray(np.arange(6, dtype=np.int8).reshape(2, 3))
+    arrays |= {"bytes": np.arange(5, dtype=np.uint8), "columns": columns}
+    arrays |= {"none": np.zeros((0, 4), np.int16), "one": np.array(3, np.int8), "half": np.arange(3, dtype=np.int8) > 1}
+    np.savez(file, **arrays)
+    found = load_arrays(file, mapped=True)
+    assert list(found) == list(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array, strict=True)
+        assert found[name].flags.aligned
+    mapped = mapped_arrays(found)
+    assert {"bytes", "columns", "one", "half"} <= mapped
+    assert 0 < len([name for name in mapped if name.startswith("x")]) < 8
+    assert not mapped_arrays(load_arrays(file))
+    np.savez_compressed(file, **arrays)
+    found = load_arrays(file, mapped=True)
+    assert not mapped_arrays(found)
+    np.testing.assert_array_equal(found["x"], arrays["x"])
+
+
+def test_mapped_weights_are_arguments(tmp_path: Path) -> None:
+    """A call reads a mapped weight where it is: what is written to the file afterwards is what the next call reads."""
+    file = tmp_path / "params.npz"
+    np.savez(file, w=np.arange(8, dtype=np.uint8))
+    w = load_arrays(file, mapped=True)["w"]
+    main = build(parse_module(TWICE))["main"]
+    np.testing.assert_array_equal(main(w), 2 * np.arange(8, dtype=np.uint8))
+    contents = file.read_bytes()
+    with file.open("r+b") as stream:
+        stream.seek(contents.index(bytes(range(8))))
+        stream.write(bytes(range(10, 18)))
+    np.testing.assert_array_equal(main(w), 2 * np.arange(10, 18, dtype=np.uint8))
 
 
 def safetensors(header: object, data: bytes) -> bytes:

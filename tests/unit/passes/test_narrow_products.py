@@ -12,10 +12,15 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.errors import RelexError
+from relex.dialects.relex import ConstantOp, DenseBlocksOp, DenseOp
+from relex.dialects.relex.block_layouts import BLOCK_LAYOUTS
+from relex.dialects.relex.block_quantized import dequantized
+from relex.dialects.target.machine import Target
+from relex.dialects.target.target_attribute import set_target
 from relex.frontend import BlockBuilder, Var, const, op
-from relex.passes import NarrowProductsPass
+from relex.passes import MultiplyBlocksPass, NarrowProductsPass
 from relex.passes.rewriting.numerics import rounds_operands
-from relex.reference import NotEquivalentError, check_pass
+from relex.reference import NotEquivalentError, check_pass, interpret
 from relex.runtime import build
 
 RNG = np.random.default_rng(0)
@@ -123,3 +128,37 @@ def test_other_precisions_are_refused() -> None:
     with pytest.raises(RelexError, match="expected a precision of f32 or bf16, found 'f8'"):
         build(module, precision="f8")
     assert build(module, precision="f32")["main"](-np.ones((1, 4), np.float32)).max() == 0
+
+
+@pytest.mark.parametrize(("rows", "is_rounded"), [(1, False), (17, False), (128, True), ("n", False)])
+@pytest.mark.parametrize("cpu", ["sapphirerapids", "icelake-server"])
+def test_weights_in_blocks(cpu: str, rows: int | str, is_rounded: bool) -> None:
+    """Many rows make up for unpacking a weight for tiles, where there are any."""
+    blocks = RNG.integers(0, 60, (48, 4, 18), np.uint8).reshape(48, -1)
+    module = network((rows, 128), lambda x: op.dense(x, op.dequantize_blocks(const(blocks), layout="Q4_0")))
+    set_target(module, Target("x86_64-unknown-linux-gnu", cpu))
+    packed = MultiplyBlocksPass()(module)
+    narrow = NarrowProductsPass()(packed)
+    is_rounded &= cpu == "sapphirerapids"
+    assert any(isinstance(o, DenseOp) for o in narrow.walk()) is is_rounded
+    assert any(isinstance(o, DenseBlocksOp) for o in narrow.walk()) is not is_rounded
+    check_pass(NarrowProductsPass(), packed)
+    data = RNG.standard_normal((128 if rows == "n" else rows, 128)).astype(np.float32)
+    weight = dequantized(BLOCK_LAYOUTS["Q4_0"], blocks)
+    if is_rounded:
+        data, weight = (x.astype(BF16).astype(np.float32) for x in (data, weight))
+    found, expected = interpret(narrow)["main"](data), data.astype(np.float64) @ weight.T
+    assert (abs(found - expected) <= 130 * 2.0**-24 * (abs(data) @ abs(weight).T)).all()
+
+
+@pytest.mark.parametrize(("rows", "stays_wide"), [(64, False), (128, True), ("n", False)])
+@pytest.mark.parametrize("cpu", ["sapphirerapids", "haswell"])
+def test_weights_of_many_rows_stay_wide(cpu: str, rows: int | str, stays_wide: bool) -> None:
+    """Without tiles, weights in bf16 would be widened again for each tile of rows. The numbers are the same."""
+    weight = RNG.standard_normal((48, 128)).astype(np.float32)
+    module = network((rows, 128), lambda x: op.dense(x, const(weight)))
+    set_target(module, Target("x86_64-unknown-linux-gnu", cpu))
+    narrow = NarrowProductsPass()(module)
+    (product,) = (o for o in narrow.walk() if isinstance(o, DenseOp))
+    assert isinstance(product.weight.owner, ConstantOp) is (stays_wide and cpu == "haswell")
+    check_pass(NarrowProductsPass(), module)

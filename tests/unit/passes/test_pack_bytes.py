@@ -12,7 +12,7 @@ from programs import Array, random_array
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from relex.dialects.relex import Conv2dPackedOp, MatmulPackedOp
+from relex.dialects.relex import Conv2dPackedOp, MatmulPackedOp, MatmulShortsOp
 from relex.dialects.target.features import has_feature
 from relex.dialects.target.machine import Target
 from relex.dialects.target.target_attribute import set_target
@@ -61,7 +61,11 @@ def wide(x: Any, zero: Any = None) -> Any:
     return whole if zero is None else op.subtract(whole, zero)
 
 
-def count(module: ModuleOp, kind: type[Operation]) -> int:
+PRODUCT = MatmulPackedOp, MatmulShortsOp
+"""Products of four bytes in a word, or of two numbers in one: which of them, the target decides."""
+
+
+def count(module: ModuleOp, kind: type[Operation] | tuple[type[Operation], ...]) -> int:
     return sum(isinstance(o, kind) for o in PackBytesPass()(module).walk())
 
 
@@ -78,7 +82,9 @@ def test_extremes(signs: tuple[str, str], target: Target):
     x[0], x[1] = np.iinfo(signs[0]).min, np.iinfo(signs[0]).max
     w[:, 0], w[:, 1] = np.iinfo(signs[1]).min, np.iinfo(signs[1]).max
     module = program([x, w], matmul, target=target)
-    assert count(module, MatmulPackedOp) == 1
+    features = ("avx512vnni", "avxvnni") if target.triple.startswith("x86_64") else ("dotprod",)
+    has_bytes = any(has_feature(target, feature) for feature in features)
+    assert count(module, MatmulPackedOp if has_bytes else MatmulShortsOp) == 1
     np.testing.assert_array_equal(build(module)["main"](x, w), x.astype(np.int32) @ w.astype(np.int32))
 
 
@@ -101,9 +107,10 @@ ZEROS: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.sampled
+@pytest.mark.parametrize("target", [HOST, *TARGETS[2:3]], ids=lambda t: t.cpu)
 @pytest.mark.parametrize("signs", [("uint8", "int8"), ("int8", "uint8")], ids="-".join)
 @pytest.mark.parametrize("zeros", ZEROS.values(), ids=ZEROS)
-def test_zero_points(zeros: tuple[Any, Any], signs: tuple[str, str]):
+def test_zero_points(zeros: tuple[Any, Any], signs: tuple[str, str], target: Target):
     x, w = random_array(RNG, signs[0], (9, 50)), random_array(RNG, signs[1], (50, 31))
     given = [x, w, *(np.asarray(zero) for zero in zeros if zero is not None)]
 
@@ -114,10 +121,10 @@ def test_zero_points(zeros: tuple[Any, Any], signs: tuple[str, str]):
     constants = [zero if zero is None else const(np.asarray(zero)) for zero in zeros]
     terms = [a.astype(np.int32) - np.int32(0 if z is None else z) for a, z in zip((x, w), zeros, strict=True)]
     expected = terms[0] @ terms[1]
-    module = program(given, body)
-    assert count(module, MatmulPackedOp) == 1
+    module = program(given, body, target=target)
+    assert count(module, PRODUCT) == 1
     np.testing.assert_array_equal(build(module)["main"](*given), expected)
-    module = program([x, w], lambda v: op.matmul(wide(v[0], constants[0]), wide(v[1], constants[1])))
+    module = program([x, w], lambda v: op.matmul(wide(v[0], constants[0]), wide(v[1], constants[1])), target=target)
     np.testing.assert_array_equal(build(module)["main"](x, w), expected)
 
 
@@ -125,10 +132,10 @@ def test_zero_point_by_term_stays():
     """A zero point for each of the terms is no multiple of a sum."""
     x, w, zero = (random_array(RNG, dtype, (16, 16)) for dtype in ("uint8", "int8", "int32"))
     module = program([x, w, zero[0]], lambda v: op.matmul(wide(v[0], v[2]), wide(v[1])))
-    assert count(module, MatmulPackedOp) == 0
+    assert count(module, PRODUCT) == 0
     # Nor may it make rows of one.
     module = program([x[:1], w, zero], lambda v: op.matmul(wide(v[0], v[2]), wide(v[1])))
-    assert count(module, MatmulPackedOp) == 0
+    assert count(module, PRODUCT) == 0
 
 
 @pytest.mark.parametrize(
@@ -141,7 +148,7 @@ def test_folded_constants(values: tuple[int, int]):
     x, w = random_array(RNG, "uint8", (5, 40)), RNG.integers(*values, (40, 24), dtype=np.int32, endpoint=True)
     w[0, 0], w[0, 1] = values
     module = program([x], lambda v: op.matmul(wide(v[0]), const(w)))
-    assert count(module, MatmulPackedOp) == (values[1] - values[0] < 256)
+    assert count(module, PRODUCT) == (values[1] - values[0] < 256)
     np.testing.assert_array_equal(build(module)["main"](x), x.astype(np.int32) @ w)
 
 
@@ -149,13 +156,13 @@ def test_folded_constants(values: tuple[int, int]):
 def test_open_sizes(strict: bool):
     x, w = random_array(RNG, "uint8", (2, 5, 45)), random_array(RNG, "int8", (45, 17))
     module = program([x, w], matmul, [["b", "m", 45], [45, "n"]])
-    assert count(module, MatmulPackedOp) == 1
+    assert count(module, PRODUCT) == 1
     ex = build(module, strict=strict)["main"]
     for rows in (1, 3, 5):
         expected = x[:, :rows].astype(np.int32) @ w.astype(np.int32)
         np.testing.assert_array_equal(ex(x[:, :rows].copy(), w), expected)
     # The sizes of the sum would be compared in words only.
-    assert count(program([x, w], matmul, [["b", "m", "k"], ["k", "n"]]), MatmulPackedOp) == 0
+    assert count(program([x, w], matmul, [["b", "m", "k"], ["k", "n"]]), PRODUCT) == 0
 
 
 CONVOLUTIONS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
@@ -217,9 +224,24 @@ def test_padding_is_a_byte(dtype: str, zero: int, is_packed: bool):
     np.testing.assert_array_equal(build(module)["main"](x, w), interpret(module)["main"](x, w))
 
 
+@pytest.mark.skipif(not any(t.cpu == "haswell" for t in TARGETS), reason="a processor with AVX2")
+@pytest.mark.parametrize("zero", [0, 255, -128, 2**15 - 128, 2**15, -(2**31)])
+@pytest.mark.parametrize("sizes", [(1, 17, 1100), (3, 1, 1100), (17, 3, 333)], ids=str)
+def test_pairs_of_odd_sizes(sizes: tuple[int, int, int], zero: int):
+    """Zero points that integers of 16 bits hold are subtracted before; others after the product."""
+    rows, columns, terms = sizes
+    x, w = random_array(RNG, "uint8", (rows, terms)), random_array(RNG, "int8", (terms, columns))
+    haswell = Target(HOST.triple, "haswell")
+    module = program([x], lambda v: op.matmul(wide(v[0], const(np.int32(zero))), wide(const(w))), target=haswell)
+    assert count(module, MatmulShortsOp) == 1
+    expected = (x.astype(np.int32) - np.int32(zero)) @ w.astype(np.int32)
+    np.testing.assert_array_equal(interpret(PackBytesPass()(module))["main"](x), expected)
+    np.testing.assert_array_equal(build(module)["main"](x), expected)
+
+
 def test_small_products_stay():
     x, w = random_array(RNG, "uint8", (2, 8)), random_array(RNG, "int8", (8, 4))
-    assert count(program([x, w], matmul), MatmulPackedOp) == 0
+    assert count(program([x, w], matmul), PRODUCT) == 0
 
 
 def test_checked():

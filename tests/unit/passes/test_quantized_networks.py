@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 from programs import Array, random_array
 
-from relex.dialects.relex import AddOp, Conv2dBlockedOp, Conv2dBlockedPackedOp, Convolution, PackBytesOp, RoundOp
-from relex.dialects.relex.types import is_bytes
+from relex.dialects.relex import (
+    AddOp,
+    Conv2dBlockedOp,
+    Conv2dBlockedPackedOp,
+    Conv2dBlockedShortsOp,
+    Convolution,
+    PackBytesOp,
+    RoundOp,
+)
+from relex.dialects.relex.types import is_bytes, shape_of
 from relex.dialects.target.machine import Target
 from relex.dialects.target.target_attribute import set_target
 from relex.frontend import BlockBuilder, Var, const, op
@@ -139,11 +147,34 @@ def test_convolutions(case: Any, dtype: str, zeros: tuple[int, int], target: Tar
 
     module = network(x, body, target=target)
     alone = options.get("groups") == x.shape[1]
-    assert counts(module, Conv2dBlockedPackedOp, Conv2dBlockedOp) == [not alone, alone]
+    product = Conv2dBlockedShortsOp if target is HASWELL else Conv2dBlockedPackedOp
+    assert counts(module, product, Conv2dBlockedOp) == [not alone, alone]
     wanted = layer.wanted(x)
     limits = np.iinfo(dtype)
     assert {limits.min, limits.max} & {int(wanted.min()), int(wanted.max())}
     np.testing.assert_array_equal(build(module)["main"](x), wanted_pool(wanted), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "outputs", "size"),
+    [
+        ("sapphirerapids", 128, 64),
+        ("sapphirerapids", 96, 32),
+        ("icelake-server", 128, 32),
+        ("haswell", 128, 16),
+    ],
+)
+def test_blocks_fill_tiles(cpu: str, outputs: int, size: int) -> None:
+    """Blocks have 64 channels, whose words fill a row of a tile, if the target has tiles, and few of them are zeros."""
+    layers = [Layer(64, outputs, 1, "uint8", zeros=(3, 5)), Layer(outputs, 64, 1, "uint8", zeros=(5, 7))]
+    x = random_array(RNG, "uint8", (1, 64, 5, 5))
+    target = Target("x86_64-unknown-linux-gnu", cpu)
+    module = network(x, lambda v, _: pooled(layers[1].floats(layers[0].floats(v))), target=target)
+    graph = RelexPipelinePass(to="graph")(module)
+    products = (Conv2dBlockedPackedOp, Conv2dBlockedShortsOp)
+    found = [shape_of(o.result)[-1] for o in graph.walk() if isinstance(o, products)]
+    assert found[:1] == [size]
+    np.testing.assert_array_equal(interpret(graph)["main"](x), interpret(module)["main"](x))
 
 
 @pytest.mark.sampled

@@ -265,6 +265,8 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (partial(ops.PackBytesOp, axis=-2), [_unsigned(8, 3)]),
     (partial(ops.PackBytesOp, axis=1), [_floats(2, 7, 3).astype(bfloat16)]),
     (partial(ops.PackBytesOp, axis=-1), [_floats(3, 8).astype(bfloat16)]),
+    (partial(ops.PackBytesOp, axis=1), [random_array(_RNG, "int16", (2, 7, 3))]),
+    (ops.MatmulShortsOp, [_words(2, 3, 4), _words(4, 5)]),
     (ops.MatmulPackedOp, [_words(2, 3, 4), _words(4, 5)]),
     (ops.MatmulPairsOp, [_pairs(2, 3, 4), _pairs(4, 5)]),
     (partial(ops.Conv1dPackedOp, padding=[2, 1], dilation=[2]), [_words(2, 3, 5), _words(2, 3, 3)]),
@@ -273,6 +275,12 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
         partial(ops.Conv2dBlockedPackedOp, strides=[2, 1], padding=[1, 0]),
         [_words(1, 2, 5, 4, 2), _words(2, 2, 3, 2, 2, 3)],
     ),
+    (
+        partial(ops.Conv2dBlockedShortsOp, strides=[2, 1], padding=[1, 0]),
+        [_words(1, 2, 5, 4, 2), _words(2, 2, 3, 2, 2, 3)],
+    ),
+    (partial(ops.Conv2dBlockedShortsOp, groups=2, dilation=[1, 2]), [_words(1, 4, 3, 3, 1), _words(2, 2, 2, 1, 1, 3)]),
+    (ops.Conv2dBlockedShortsOp, [_words(1, 3, 3, 4), _words(1, 3, 2, 2, 1, 4)]),
     (
         partial(ops.Conv2dBlockedPairsOp, strides=[2, 1], padding=[1, 0]),
         [_pairs(1, 2, 5, 4, 2), _pairs(2, 2, 3, 2, 2, 3)],

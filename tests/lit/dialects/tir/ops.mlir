@@ -183,7 +183,17 @@ func.func @dot4(%a: i32, %b: i32, %u: vector<16xi32>, %v: vector<16xi32>) {
   func.return
 }
 
-// CHECK-LABEL: func.func @dot2
+// CHECK-LABEL: func.func @dot2i
+// CHECK-NEXT:    %0 = tir.dot2i %a, %b : i32
+// CHECK-NEXT:    %1 = tir.dot2i %u, %v : vector<8xi32>
+// GENERIC:       "tir.dot2i"(%a, %b) : (i32, i32) -> i32
+func.func @dot2i(%a: i32, %b: i32, %u: vector<8xi32>, %v: vector<8xi32>) {
+  %0 = tir.dot2i %a, %b : i32
+  %1 = tir.dot2i %u, %v : vector<8xi32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @dot2(
 // CHECK-NEXT:    %0 = tir.dot2 %a, %b : i32 -> f32
 // CHECK-NEXT:    %1 = tir.dot2 %u, %v : vector<16xi32> -> vector<16xf32>
 // GENERIC:       "tir.dot2"(%a, %b) : (i32, i32) -> f32
