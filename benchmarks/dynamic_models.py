@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,12 @@ Size = int | str
 def weight(*shape: int) -> Any:
     """Return random weights that keep the scale of what they are applied to."""
     return const((RANDOM.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32))
+
+
+def product(*sizes: Size) -> Size:
+    """Return the product of sizes, as text if one is a name."""
+    known = [size for size in sizes if isinstance(size, int)]
+    return prod(known) if len(known) == len(sizes) else " * ".join(f"({size})" for size in sizes)
 
 
 class Layers:
@@ -65,6 +72,32 @@ class Layers:
     def dense(self, x: Any, inputs: int, outputs: int) -> Any:
         """A dense layer with a bias."""
         return self.emit(op.add(self.emit(op.dense(x, weight(outputs, inputs))), weight(outputs)))
+
+    def norm(self, x: Any, width: int) -> Any:
+        """A layer normalization."""
+        return self.emit(op.layer_norm(x, weight(width), weight(width)))
+
+    def attention(self, x: Any, n: Size, length: Size, width: int, heads: int) -> Any:
+        """Self-attention of `n` sequences."""
+
+        def split(y: Any) -> Any:
+            y = self.emit(op.reshape(y, [n, length, heads, width // heads]))
+            return self.emit(op.permute_dims(y, [0, 2, 1, 3]))
+
+        q, k, v = (split(self.dense(x, width, width)) for _ in range(3))
+        scores = self.emit(op.matmul(q, self.emit(op.permute_dims(k, [0, 1, 3, 2]))))
+        scores = self.emit(op.multiply(scores, const(np.float32((width // heads) ** -0.5))))
+        y = self.emit(op.matmul(self.emit(op.softmax(scores)), v))
+        y = self.emit(op.reshape(self.emit(op.permute_dims(y, [0, 2, 1, 3])), [n, length, width]))
+        return self.dense(y, width, width)
+
+    def gelu(self, x: Any) -> Any:
+        """An activation."""
+        return self.emit(op.gelu(x))
+
+    def feed_forward(self, x: Any, width: int, activation: Callable[[Any], Any]) -> Any:
+        """Two layers, the first one four times as wide."""
+        return self.dense(activation(self.dense(x, width, 4 * width)), 4 * width, width)
 
     def finish(self, name: str, x: Var, body: Callable[[Any], Any]) -> ModuleOp:
         """Return a module with one function."""
@@ -140,31 +173,63 @@ def unet(sizes: Mapping[str, Size]) -> ModuleOp:
 
 def transformer(sizes: Mapping[str, Size], *, before: bool) -> ModuleOp:
     """A layer of BERT, or of GPT, which normalizes `before` each part."""
-    layers, (n, length), width, heads = Layers(), (sizes["n"], sizes["h"]), 256, 4
-
-    def norm(x: Any) -> Any:
-        return layers.emit(op.layer_norm(x, weight(width), weight(width)))
-
-    def attention(x: Any) -> Any:
-        def split(y: Any) -> Any:
-            y = layers.emit(op.reshape(y, [n, length, heads, width // heads]))
-            return layers.emit(op.permute_dims(y, [0, 2, 1, 3]))
-
-        q, k, v = (split(layers.dense(x, width, width)) for _ in range(3))
-        scores = layers.emit(op.matmul(q, layers.emit(op.permute_dims(k, [0, 1, 3, 2]))))
-        scores = layers.emit(op.multiply(scores, const(np.float32(0.125))))
-        y = layers.emit(op.matmul(layers.emit(op.softmax(scores)), v))
-        y = layers.emit(op.reshape(layers.emit(op.permute_dims(y, [0, 2, 1, 3])), [n, length, width]))
-        return layers.dense(y, width, width)
-
-    def feed_forward(x: Any) -> Any:
-        return layers.dense(layers.emit(op.gelu(layers.dense(x, width, 4 * width))), 4 * width, width)
+    layers, (n, length), width = Layers(), (sizes["n"], sizes["h"]), 256
 
     def body(x: Any) -> Any:
-        for part in (attention, feed_forward):
-            y = layers.emit(op.add(x, part(norm(x) if before else x)))
-            x = y if before else norm(y)
+        parts: tuple[Callable[[Any], Any], ...] = (
+            lambda x: layers.attention(x, n, length, width, heads=4),
+            lambda x: layers.feed_forward(x, width, layers.gelu),
+        )
+        for part in parts:
+            y = layers.emit(op.add(x, part(layers.norm(x, width) if before else x)))
+            x = y if before else layers.norm(y, width)
         return x
+
+    return layers.finish("main", Var("x", (n, length, width)), body)
+
+
+def swin(sizes: Mapping[str, Size]) -> ModuleOp:
+    """A block of a Swin transformer, with attention inside windows of an image."""
+    layers, (n, h, w), width, side = Layers(), (sizes["n"], sizes["h"], sizes["w"]), 96, 8
+    rows, columns = (size // side if isinstance(size, int) else f"{size} // {side}" for size in (h, w))
+
+    def swap(x: Any, shape: Sequence[Size]) -> Any:
+        return layers.emit(op.permute_dims(layers.emit(op.reshape(x, shape)), [0, 1, 3, 2, 4, 5]))
+
+    def body(x: Any) -> Any:
+        y = swap(layers.norm(x, width), [n, rows, side, columns, side, width])
+        y = layers.emit(op.reshape(y, [product(n, rows, columns), side * side, width]))
+        y = layers.attention(y, product(n, rows, columns), side * side, width, heads=3)
+        y = swap(y, [n, rows, columns, side, side, width])
+        x = layers.emit(op.add(x, layers.emit(op.reshape(y, [n, h, w, width]))))
+        return layers.emit(op.add(x, layers.feed_forward(layers.norm(x, width), width, layers.gelu)))
+
+    return layers.finish("main", Var("x", (n, h, w, width)), body)
+
+
+def conformer(sizes: Mapping[str, Size]) -> ModuleOp:
+    """A block of a conformer: attention and a convolution between two feed-forward networks that count half."""
+    layers, (n, length), width = Layers(), (sizes["n"], sizes["h"]), 144
+
+    def silu(x: Any) -> Any:
+        return layers.emit(op.multiply(x, layers.emit(op.sigmoid(x))))
+
+    def half(x: Any) -> Any:
+        y = layers.feed_forward(layers.norm(x, width), width, silu)
+        return layers.emit(op.add(x, layers.emit(op.multiply(y, const(np.float32(0.5))))))
+
+    def convolution(x: Any) -> Any:
+        gate = layers.emit(op.sigmoid(layers.dense(x, width, width)))
+        y = layers.emit(op.multiply(layers.dense(x, width, width), gate))
+        y = layers.emit(op.permute_dims(y, [0, 2, 1]))
+        y = layers.emit(op.conv1d(y, weight(width, 1, 31), padding=[15, 15], groups=width))
+        y = silu(layers.emit(op.add(y, weight(width, 1))))
+        return layers.dense(layers.emit(op.permute_dims(y, [0, 2, 1])), width, width)
+
+    def body(x: Any) -> Any:
+        x = half(x)
+        x = layers.emit(op.add(x, layers.attention(layers.norm(x, width), n, length, width, heads=4)))
+        return layers.norm(half(layers.emit(op.add(x, convolution(layers.norm(x, width))))), width)
 
     return layers.finish("main", Var("x", (n, length, width)), body)
 
@@ -175,9 +240,14 @@ NETWORKS: dict[str, Callable[[Mapping[str, Size]], ModuleOp]] = {
     "U-Net": unet,
     "BERT": lambda sizes: transformer(sizes, before=False),
     "GPT": lambda sizes: transformer(sizes, before=True),
+    "swin": swin,
+    "conformer": conformer,
 }
-FIXED: dict[str, dict[str, Size]] = {
-    name: {"n": 1, "h": 128, "w": 0} if name in ("BERT", "GPT") else {"n": 1, "h": 160, "w": 160} for name in NETWORKS
+FIXED: dict[str, dict[str, Size]] = {name: {"n": 1, "h": 160, "w": 160} for name in NETWORKS} | {
+    "BERT": {"n": 1, "h": 128, "w": 0},
+    "GPT": {"n": 1, "h": 128, "w": 0},
+    "swin": {"n": 1, "h": 56, "w": 56},
+    "conformer": {"n": 1, "h": 128, "w": 0},
 }
 DYNAMIC: dict[str, dict[str, Size]] = {name: {"n": "n", "h": "h", "w": "w"} for name in NETWORKS}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -113,8 +113,7 @@ class _Arena:
         self._offsets = offsets_of([(b.first, b.last, size) for b, size in zip(self._buffers, needed, strict=True)])
         self.sum: Size = sum(needed)
         """The total size of all buffers."""
-        ends = (offset + size for offset, size in zip(self._offsets, needed, strict=True))
-        self.size = reduce(highest, ends, 0)
+        self.size = highest_of(offset + size for offset, size in zip(self._offsets, needed, strict=True))
 
     def insert(self) -> None:
         """Allocate the arena, and replace the buffers by views of it."""
@@ -165,8 +164,13 @@ def offsets_of(uses: Sequence[tuple[int, int, Size]]) -> list[Size]:
     near = meetings(intervals)
     found: dict[int, Size] = {}
     for i in sorted(range(len(uses)), key=lambda i: order[i]):
-        found[i] = reduce(highest, (found[j] + sizes[j] for j in below(intervals, order, i, near)), 0)
+        found[i] = highest_of(found[j] + sizes[j] for j in below(intervals, order, i, near))
     return [found[i] for i in range(len(uses))]
+
+
+def highest_of(ends: Iterable[Size]) -> Size:
+    """Return the largest of some ends, or an upper bound of it. Many are equal, and each takes some comparisons."""
+    return reduce(highest, dict.fromkeys(ends), 0)
 
 
 def highest(a: Size, b: Size) -> Size:

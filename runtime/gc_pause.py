@@ -30,7 +30,7 @@ class _Uncollected(ContextDecorator):
         self._compilations = 0
         self._was_enabled = False
         self._kept = 0
-        self._oldest = 0
+        self._oldest: int | None = None
 
     def __enter__(self) -> None:
         with self._lock:
@@ -51,9 +51,12 @@ class _Uncollected(ContextDecorator):
 
     def _collect_if_many_kept(self) -> None:
         """Collect all garbage if the oldest generation has got many objects since the last time. What has been counted
-        is more: it includes dictionaries that the collector knows to be in no cycle."""
-        self._kept = 0
-        if len(gc.get_objects(2)) > self._oldest + MANY_KEPT:
+        is more: it includes dictionaries that the collector knows to be in no cycle. The first time, objects are only
+        counted: most of them are imported modules, which take longer to look at than a small program to compile."""
+        self._kept, count = 0, len(gc.get_objects(2))
+        if self._oldest is None:
+            self._oldest = count
+        elif count > self._oldest + MANY_KEPT:
             gc.collect()
             self._oldest = len(gc.get_objects(2))
 

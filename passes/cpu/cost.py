@@ -251,6 +251,10 @@ COST_OF_ROWS_LEFT_OVER = 0.05
 """Cost, relative to the whole, of tiles for rows that others leave over, if the number of columns is only known at run
 time: then there are wide and narrow ones, and all of them take time to compile."""
 
+COST_OF_DYNAMIC_COLUMNS = 1.25
+"""Cost of columns whose number is only known at run time, relative to a known number: those that do not fill a tile are
+computed under conditions, and a sequence of a few elements has no others."""
+
 MIN_SHARE_OF_PADDING = 1 / 64
 """Share of the terms that are products with padding from which on tiles skip them; for fewer, loops of known bounds are
 faster."""

@@ -183,7 +183,8 @@ class ReductionAxes:
 
     def cost_of_a_result(self, tile: Tile, processor: Processor) -> float:
         """Return the cost per term of one of the results, for views that count a loop of unknown extent differently."""
-        return self.cost(tile, processor) / self._around / self._rows / self.column_count
+        cost_of_a_result = self.cost(tile, processor) / self._around / self._rows / self.column_count
+        return cost_of_a_result if self.has_known_columns else cost.COST_OF_DYNAMIC_COLUMNS * cost_of_a_result
 
     def cost(self, tile: Tile, processor: Processor) -> float:
         """Return the total cost per term: tiles, packing of the columns, and results that are stored one by one."""

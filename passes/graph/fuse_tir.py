@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.context import Context
-from xdsl.dialects import memref, tensor
+from xdsl.dialects import arith, memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
+    IndexType,
     MemRefType,
     ModuleOp,
     StringAttr,
@@ -23,11 +24,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from relex.dialects.dtypes import buffer_of
 from relex.dialects.errors import fail
 from relex.dialects.function_arguments import result_attrs
+from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.symbols import erase_unused, is_private, symbols_called
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.dialects.tir.indices import stated_name
 from relex.dialects.tir.prim_func import STRICT_ATTR
 from relex.dialects.walks import walk, walk_of
 from relex.passes.driver.base import RelexPass
@@ -235,13 +238,41 @@ class _Fusion:
     def _add_call(self, call: CallTirOp, callee: PrimFuncOp) -> None:
         """Inline the body of a loop function on the buffers of a call."""
         self._called.append(callee)
-        sizes = [self._values[size] for size in call.sizes]
+        sizes = self._sizes(call, callee)
         for result, parameter in zip(call.results, callee.outputs, strict=True):
             self._values[result] = self._buffer(result, parameter, sizes)
         buffers = [self._values[value] for value in (*call.arguments, *call.results)]
         for op in self._body_of(callee, buffers):
             self._rename(op)
             self._new.body.block.add_op(op)
+
+    def _sizes(self, call: CallTirOp, callee: PrimFuncOp) -> list[SSAValue]:
+        """Return the dynamic sizes of the results of a call. One that is known to be a number, because `relex.squeeze`
+        requires it, is still taken from an argument if the loops take it from there: rules look for loops that run as
+        often as a buffer is long."""
+        sizes = [self._values[size] for size in call.sizes]
+        if all(constant_value(size) is None for size in sizes):
+            return sizes
+        inputs = {
+            name: (self._values[argument], d)
+            for argument, parameter in zip(call.arguments, callee.args, strict=False)
+            for d in range(len(_buffer_type(argument.type).get_shape()))
+            if (name := stated_name(parameter, d)) is not None
+        }
+        names = [
+            stated_name(output, d)
+            for output in callee.outputs
+            for d, size in enumerate(output.type.get_shape())
+            if size == DYNAMIC_INDEX
+        ]
+        for i, name in enumerate(names):
+            if constant_value(sizes[i]) is not None and name in inputs:
+                buffer, dimension = inputs[name]
+                index = arith.ConstantOp.from_int_and_width(dimension, IndexType())
+                size = memref.DimOp(buffer, index)
+                self._new.body.block.add_ops([index, size])
+                sizes[i] = size.result
+        return sizes
 
     def _body_of(self, callee: PrimFuncOp, buffers: Sequence[SSAValue]) -> list[Operation]:
         """Return the body of a loop function on other buffers: a copy, unless this is its only call."""

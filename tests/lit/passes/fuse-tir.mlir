@@ -278,3 +278,39 @@ tir.prim_func private @square(%X: memref<2xf32>) outs(%Y: memref<2xf32>) attribu
     }
   }
 }
+
+// -----
+// A buffer is as long as the loops that write it say, even where its size is known to be a number.
+// CHECK-LABEL: tir.prim_func private @one_negated(
+// CHECK:         %[[SIZE:.+]] = memref.dim %x, %{{.+}} : memref<?xf32>
+// CHECK-NEXT:    %[[BUFFER:.+]] = tir.alloc_buffer sizes(%[[SIZE]]) : memref<?xf32>
+// CHECK:         tir.for %i @i in (%n) {
+// CHECK:           memref.store %{{.+}}, %[[BUFFER]][%v] : memref<?xf32>
+func.func @main(%x: tensor<?xf32> {relex.dims = ["1"]}) -> tensor<f32> {
+  %0 = relex.call @one_negated(%x) : (tensor<?xf32>) -> tensor<f32>
+  func.return %0 : tensor<f32>
+}
+func.func private @one_negated(%x: tensor<?xf32> {relex.dims = ["1"]}) -> tensor<f32> attributes {relex.primitive} {
+  %c1 = arith.constant 1 : index
+  %0 = relex.call_tir @negate(%x) sizes(%c1) : (tensor<?xf32>) -> tensor<?xf32>
+  %1 = relex.call_tir @squeeze(%0) : (tensor<?xf32>) -> tensor<f32>
+  func.return %1 : tensor<f32>
+}
+tir.prim_func private @negate(%x: memref<?xf32> {relex.dims = ["n"]}) outs(%y: memref<?xf32> {relex.dims = ["n"]}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  tir.for %i @i in (%n) {
+    tir.block @negate (%v: spatial<%n> = %i) {
+      %0 = memref.load %x[%v] : memref<?xf32>
+      %1 = arith.negf %0 : f32
+      memref.store %1, %y[%v] : memref<?xf32>
+    }
+  }
+}
+tir.prim_func private @squeeze(%x: memref<?xf32> {relex.dims = ["1"]}) outs(%y: memref<f32>) {
+  tir.block @squeeze () {
+    %c0 = arith.constant 0 : index
+    %0 = memref.load %x[%c0] : memref<?xf32>
+    memref.store %0, %y[] : memref<f32>
+  }
+}

@@ -18,6 +18,7 @@ from relex.dialects.target.target_attribute import Target, set_target
 from relex.dialects.tir import BlockOp, ForOp, LoopKind
 from relex.lowering import RelexPipelinePass
 from relex.passes import CheckTirPass, ScheduleCpuPass
+from relex.passes.analysis.loop_tree import label_of, loops_of
 from relex.passes.cpu.register_tiles import best_tile
 from relex.reference import interpret
 from relex.runtime import build
@@ -171,6 +172,35 @@ def test_products_of_open_sizes(target: Target) -> None:
         x = rng.integers(-9, 9, (rows, terms), dtype=np.int32)
         y = rng.integers(-9, 9, (terms, columns), dtype=np.int32)
         np.testing.assert_array_equal(product(x, y), x @ y)
+
+
+SEQUENCES = {
+    "a sequence": ("", "%1", "5x32x?xf32"),
+    # Only one element is right: rules see loops that run as often as buffers are long.
+    "one element": ("%2 = relex.squeeze %1 axis = [2] : (tensor<5x32x?xf32>) -> tensor<5x32xf32>", "%2", "5x32xf32"),
+}
+
+
+@pytest.mark.parametrize(("then", "result", "kind"), SEQUENCES.values(), ids=SEQUENCES)
+def test_channels_are_columns_where_a_sequence_may_be_short(then: str, result: str, kind: str) -> None:
+    text = f"""
+    func.func @main(%a: tensor<5x64x?xf32>) -> tensor<{kind}> {{
+      %w = relex.constant dense<0.5> : tensor<32x64x3xf32>
+      %0 = relex.conv1d %a, %w padding = [1] : (tensor<5x64x?xf32>, tensor<32x64x3xf32>) -> tensor<5x32x?xf32>
+      %1 = relex.relu %0 : (tensor<5x32x?xf32>) -> tensor<5x32x?xf32>
+      {then}
+      func.return {result} : tensor<{kind}>
+    }}"""
+    module = loops(text)
+    sums = [op for op in module.walk() if isinstance(op, BlockOp) and op.block_name.data.startswith("conv1d")]
+    vectorized = [label_of(loop) for op in sums for loop in loops_of(op) if loop.kind.data is LoopKind.VECTORIZED]
+    assert any(label.startswith("@o_") for label in vectorized)
+    assert not any(label.startswith("@x") for label in vectorized)
+    main, meant = build(text)["main"], interpret(text)["main"]
+    rng = np.random.default_rng(0)
+    for length in [1] if then else [1, 2, 4, 15, 23]:
+        a = rng.integers(-4, 5, (5, 64, length)).astype(np.float32)
+        np.testing.assert_array_equal(main(a), meant(a))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -0.0])

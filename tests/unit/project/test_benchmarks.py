@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 from started import run_python
 
+from relex.reference import interpret
+
 ROOT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.usefixtures("importable")
@@ -50,6 +52,20 @@ def test_a_short_run(tmp_path: Path) -> None:
     page = (tmp_path / "README.md").read_text()
     assert page.count("| matmul 17x33x65 |") == 2
     assert str(Path.home()) not in page
+
+
+@pytest.mark.parametrize("name", ["swin", "conformer"])
+def test_blocks_with_fixed_and_dynamic_sizes(name: str) -> None:
+    networks = module("dynamic_models")
+    shape = {"swin": (1, 16, 8, 96), "conformer": (2, 5, 144)}[name]
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    names = {"swin": {"n": 1, "h": 16, "w": 8}, "conformer": {"n": 2, "h": 5}}[name]
+    found: list[Any] = []
+    for sizes in (names, {size: size for size in names}):
+        networks.RANDOM = np.random.default_rng(0)
+        found.append(interpret(networks.NETWORKS[name]({"w": 0, **sizes}))["main"](x))
+    assert found[0].shape == shape
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-5)
 
 
 def test_measurements_are_repeated() -> None:
