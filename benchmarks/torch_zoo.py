@@ -223,9 +223,10 @@ def summary(way: str, known: Mapping[str, Mapping[str, Found]]) -> str:
     mean = f"; their calls take {geometric_mean(times):.2f} of eager PyTorch's time (geometric mean)" if times else ""
     whole = "right, and no graph is left to PyTorch" if way == "compiled" else "right"
     breaks = sum(bool(one.get("breaks")) for one in found)
-    twice = sum(is_whole(one) and one["sizes"] == 2 for one in found if way != "exported")
+    twice = sum(is_whole(one) and one["sizes"] == 2 for one in found)
+    sizes = f", {twice} of them at two sizes each" if way != "exported" else ""
     broken = f"; {breaks} are broken into several graphs" if breaks else ""
-    return f"{way}: of {len(found)} models {len(times)} are {whole}, {twice} of them at two sizes each{broken}{mean}."
+    return f"{way}: of {len(found)} models {len(times)} are {whole}{sizes}{broken}{mean}."
 
 
 def page(known: Mapping[str, Mapping[str, Found]]) -> str:

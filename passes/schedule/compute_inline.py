@@ -14,7 +14,7 @@ from xdsl.traits import ConstantLike
 
 from relex.dialects.errors import fail, name_of
 from relex.dialects.index.domains import constant_value
-from relex.dialects.index.expr import IndexExpr, terms_of
+from relex.dialects.index.expr import IndexExpr, atom_of, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.op_edits import insert_before
 from relex.dialects.schedule.block_primitives import ComputeInlineOp, ReverseComputeInlineOp
@@ -22,7 +22,7 @@ from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind
 from relex.dialects.tir.indices import known_size, sizes_of, variable_of
 from relex.passes.analysis import buffers
 from relex.passes.analysis.dependence import block_accesses, may_alias
-from relex.passes.analysis.loop_tree import check_conditions, function_of, guard_of, name_of_block
+from relex.passes.analysis.loop_tree import check_conditions, function_of, guard_of, is_scalar, name_of_block
 from relex.passes.analysis.sharing import is_understood
 from relex.passes.rewriting.buffer_edits import remove_buffer
 from relex.passes.rewriting.index_arithmetic import constant
@@ -44,8 +44,10 @@ def compute_inline(block: BlockOp) -> None:
     places = [(same, _missing_at(same[0], block)) for same in alike(loads)]
     for same, missing in places:
         value = _compute_at(same[0], block, store, missing)
+        indices = [index for load in same for index in load.indices]
         for load in same:
             Rewriter.replace_op(load, [], [value])
+        _erase_unused(indices)
     _remove_block(block, alloc)
 
 
@@ -161,7 +163,31 @@ def _compute_at(load: memref.LoadOp, block: BlockOp, store: memref.StoreOp, miss
     copies = [op.clone(values) for op in (*missing, *block.body.block.ops) if op is not store]
     if copies:
         insert_before(load, *copies)
+    for copy in copies:
+        if isinstance(copy, memref.LoadOp):
+            _shorten(copy)
     return values.get(store.value, store.value)
+
+
+def _shorten(load: memref.LoadOp) -> None:
+    """Use a value as an index instead of arithmetic that amounts to it: where a reshape is undone, that is
+    `n * (i // n) + i % n`. The machine's compiler does not find this, and makes no vectors of rows that it cannot
+    see."""
+    for number, index in enumerate(load.indices, start=1):
+        value = atom_of(index_of(index))
+        if isinstance(value, SSAValue) and value is not index:
+            load.operands[number] = value
+            _erase_unused([index])
+
+
+def _erase_unused(values: Iterable[SSAValue]) -> None:
+    """Erase what computes indices that nothing uses any more."""
+    pending = [*values]
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, Operation) and op.parent and is_scalar(op) and not any(result.uses for result in op.results):
+            pending += op.operands
+            Rewriter.erase_op(op)
 
 
 def _remove_block(block: BlockOp, alloc: AllocBufferOp) -> None:

@@ -36,7 +36,7 @@ def fourier(site: ImportedNode, x: Complex, count: int, sign: int) -> tuple[Oper
 
     first = (as_columns(real), None if imaginary is None else as_columns(imaginary))
     places = np.outer(np.arange(columns), np.arange(rows))
-    turned = _turned(site, _by_matrix(site, first, rows, sign), sign * 2 * np.pi * places / count)
+    turned = _turned(site, _by_matrix(site, first, rows, sign), places, count, sign)
     second = fourier(site, (op.permute_dims(turned[0], across), op.permute_dims(turned[1], across)), columns, sign)
     found = [site.reshape(op.permute_dims(part, across), (*others, count)) for part in second]
     return found[0], found[1]
@@ -44,9 +44,8 @@ def fourier(site: ImportedNode, x: Complex, count: int, sign: int) -> tuple[Oper
 
 def _by_matrix(site: ImportedNode, x: Complex, count: int, sign: int) -> tuple[Operand, Operand]:
     real, imaginary = x
-    # The remainder keeps angles small, and their functions exact.
-    angles = sign * 2 * np.pi * (np.outer(np.arange(count), np.arange(count)) % count) / count
-    cosine, sine = (site.like(matrix, real) for matrix in (np.cos(angles), np.sin(angles)))
+    places = np.outer(np.arange(count), np.arange(count))
+    cosine, sine = (site.like(matrix, real) for matrix in _roots(places, count, sign))
     if imaginary is None:
         return op.dense(real, cosine), op.dense(real, sine)
     return (
@@ -55,10 +54,22 @@ def _by_matrix(site: ImportedNode, x: Complex, count: int, sign: int) -> tuple[O
     )
 
 
-def _turned(site: ImportedNode, x: tuple[Operand, Operand], angles: Array) -> tuple[Operand, Operand]:
+def _roots(places: Array, count: int, sign: int) -> tuple[Array, Array]:
+    """Return the parts of `exp(sign * 2j * pi * places / count)`. The remainder keeps angles small, and their functions
+    exact; at quarters of a turn one part is 0, so that the middle of the transform of real numbers is real."""
+    turns = places % count
+    angles = 2 * np.pi * turns / count
+    cosine = np.where(4 * turns % (2 * count) == count, 0.0, np.cos(angles))
+    sine = np.where(2 * turns % count == 0, 0.0, sign * np.sin(angles))
+    return cosine, sine
+
+
+def _turned(
+    site: ImportedNode, x: tuple[Operand, Operand], places: Array, count: int, sign: int
+) -> tuple[Operand, Operand]:
     """Multiply numbers by numbers of absolute value 1."""
     real, imaginary = (site.tensor(part) for part in x)
-    cosine, sine = (site.like(matrix, real) for matrix in (np.cos(angles), np.sin(angles)))
+    cosine, sine = (site.like(matrix, real) for matrix in _roots(places, count, sign))
     return (
         op.subtract(op.multiply(real, cosine), op.multiply(imaginary, sine)),
         op.add(op.multiply(real, sine), op.multiply(imaginary, cosine)),

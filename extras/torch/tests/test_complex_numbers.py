@@ -101,6 +101,18 @@ def test_long_transforms_and_dynamic_rows() -> None:
         torch.testing.assert_close(torch.as_tensor(main(x)), long(x), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("count", [8, 9, 12])
+def test_angles_of_what_is_real_are_those_of_its_sign(count: int) -> None:
+    def angles(x: Any) -> Any:
+        return fft.rfft(x).angle(), fft.rfft(x).imag * 1
+
+    x = torch.randn(50, count)
+    found, wanted = compiled_alone(angles)(x), angles(x)
+    torch.testing.assert_close(found[0], wanted[0], rtol=1e-5, atol=1e-3)
+    assert (found[1][:, 0] == 0).all()
+    assert count % 2 or (found[1][:, -1] == 0).all()
+
+
 def test_weights_that_are_complex() -> None:
     class Filter(nn.Module):
         def __init__(self) -> None:

@@ -183,6 +183,47 @@ def test_a_view_of_an_argument_is_changed() -> None:
     assert (x == 1).all()
 
 
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.usefixtures("all_by_relex")
+def test_batch_norm_in_training_keeps_the_statistics_of_the_batches(affine: bool) -> None:
+    norms = [nn.BatchNorm2d(3, affine=affine) for _ in range(2)]
+    functions = compiled(norms[0]), norms[1]
+    with torch.no_grad():
+        for batch in (2, 5, 3):
+            x = torch.randn(batch, 3, 4, 2) * 2 + 1
+            found, wanted = (function(x) for function in functions)
+            torch.testing.assert_close(found, wanted)
+    for (name, found), wanted in zip(norms[0].named_buffers(), norms[1].buffers(), strict=True):
+        torch.testing.assert_close(found, wanted, msg=name)
+
+
+class Counted(nn.Module):
+    """Counts its calls in a buffer that it assigns to itself, beside statistics in training."""
+
+    calls: Any
+    register_buffer: Any
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.norm = nn.BatchNorm1d(3)
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x: Any) -> Any:
+        self.calls += 1
+        return self.norm(x) * self.calls
+
+
+@pytest.mark.usefixtures("all_by_relex")
+def test_a_buffer_that_is_assigned_to_itself_counts_on() -> None:
+    model = Counted()
+    fast, x = compiled(model), torch.randn(4, 3)
+    with torch.no_grad():
+        for calls in (1, 2, 3):
+            torch.testing.assert_close(fast(x), nn.BatchNorm1d(3)(x).detach() * calls)
+    assert model.calls == 3
+    assert model.norm.num_batches_tracked == 3
+
+
 def test_a_change_of_memory_in_another_order_is_left_to_torch(caplog: pytest.LogCaptureFixture) -> None:
     x = torch.zeros(2, 3).t()
     with caplog.at_level(logging.WARNING, "relex.torch"):

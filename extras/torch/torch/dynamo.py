@@ -246,6 +246,16 @@ def _without_changes(traced: Any) -> dict[Any, Any]:
     return changes
 
 
+def _copied(node: Any) -> Any:
+    """Return what a node is a copy of, in the same shape and type."""
+    while isinstance(node, torch.fx.Node) and node.target is torch.ops.aten.copy.default:
+        old, new = (argument.meta["val"] for argument in node.args[:2])
+        if old.dtype != new.dtype or old.shape != new.shape:
+            break
+        node = node.args[1]
+    return node
+
+
 def _without_views(
     traced: Any, names: Mapping[Any, Size], changes: Mapping[Any, Any], shared: Sequence[Any]
 ) -> list[View]:
@@ -255,7 +265,7 @@ def _without_views(
     (output,) = (node for node in traced.graph.nodes if node.op == "output")
     views = views_of(output.args[0], names, [*changes.values()])
     for i, (view, place) in enumerate(zip(views, shared, strict=True)):
-        if place is not None and place in changes and view.base is changes[place]:
+        if place is not None and place in changes and view.base in (changes[place], _copied(changes[place])):
             views[i] = View(place, view.steps)
         elif view.base in changes or place in changes:
             raise RelexError(f"a result may be in the memory of an input that changes: '{view.base}'")

@@ -602,3 +602,31 @@ tir.prim_func @mirrored(%Q: memref<2x4xf32>, %K: memref<4x4x2xf32>) outs(%Y: mem
     }
   }
 }
+
+// A reshape that another one undoes leaves the index as it is: rows stay rows.
+// CHECK-LABEL: tir.prim_func @reshaped_and_back(
+// CHECK-NEXT:    tir.for %i
+// CHECK-NEXT:      tir.block @Y (%vi: spatial<6> = %i) {
+// CHECK-NEXT:        %[[X:.+]] = memref.load %X[%vi] : memref<6xf32>
+// CHECK-NEXT:        memref.store %[[X]], %Y[%vi] : memref<6xf32>
+tir.prim_func @reshaped_and_back(%X: memref<6xf32>) outs(%Y: memref<6xf32>) attributes {tir.noalias} {
+  %T = tir.alloc_buffer : memref<2x3xf32>
+  tir.for %i, %j in (2, 3) {
+    tir.block @T (%vi: spatial<2> = %i, %vj: spatial<3> = %j) {
+      %c3 = arith.constant 3 : index
+      %0 = arith.muli %vi, %c3 : index
+      %1 = arith.addi %0, %vj : index
+      %x = memref.load %X[%1] : memref<6xf32>
+      memref.store %x, %T[%vi, %vj] : memref<2x3xf32>
+    }
+  }
+  tir.for %i in (6) {
+    tir.block @Y (%vi: spatial<6> = %i) {
+      %c3 = arith.constant 3 : index
+      %0 = arith.divui %vi, %c3 : index
+      %1 = arith.remui %vi, %c3 : index
+      %2 = memref.load %T[%0, %1] : memref<2x3xf32>
+      memref.store %2, %Y[%vi] : memref<6xf32>
+    }
+  }
+}

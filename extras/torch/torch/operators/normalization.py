@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.sizes import IndexExpr, Size
+from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
 from relex.frontend.compositions.softmax import per_channel, standardized
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
@@ -55,6 +55,34 @@ def native_batch_norm(node: TorchNode, x: Tensor, *arguments: Any) -> list[Opera
     if training and len(parameters) > 2:
         refuse("training")
     return [_by_channel(node, x, parameters, epsilon, training)]
+
+
+@imports("aten._native_batch_norm_legit_functional")
+def batch_norm_in_training(
+    node: TorchNode,
+    x: Tensor,
+    scale: Tensor | None,
+    bias: Tensor | None,
+    means: Tensor,
+    variances: Tensor,
+    training: bool,
+    momentum: float,
+    epsilon: float,
+) -> list[Operand]:
+    """Normalization by the statistics of the batch, which it keeps beside what they were."""
+    if not training:
+        refuse("given statistics; expected 'aten._native_batch_norm_legit_no_training'")
+    wide, axes = node.widened(x), [axis for axis in range(node.rank(x)) if axis != 1]
+    normal, mean, inverse = standardized(wide, axes, epsilon)
+    centred = op.subtract(wide, mean)
+    number = node.typed(count([node.shape(x)[axis] for axis in axes]), node.element_type(wide))
+    variance = op.sum(op.multiply(centred, centred), axes) / op.subtract(number, 1.0)
+    own = op.squeeze(mean, axes)
+    kept = [
+        op.add(op.multiply(node.typed(old, node.element_type(wide)), 1 - momentum), op.multiply(new, momentum))
+        for old, new in ((means, own), (variances, variance))
+    ]
+    return node.typed_results(_scaled(node, normal, scale, bias), own, op.squeeze(inverse, axes), *kept)
 
 
 @imports("aten.instance_norm")
