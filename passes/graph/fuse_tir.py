@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.context import Context
-from xdsl.dialects import arith, memref, tensor
+from xdsl.dialects import memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
-    IndexType,
     MemRefType,
     ModuleOp,
     StringAttr,
@@ -26,6 +25,7 @@ from relex.dialects.errors import fail
 from relex.dialects.function_arguments import result_attrs
 from relex.dialects.index.domains import constant_value
 from relex.dialects.names import Names
+from relex.dialects.op_edits import index_constant
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
 from relex.dialects.symbols import erase_unused, is_private, symbols_called
@@ -262,13 +262,13 @@ class _Fusion:
         names = [
             stated_name(output, d)
             for output in callee.outputs
-            for d, size in enumerate(output.type.get_shape())
+            for d, size in enumerate(_buffer_type(output.type).get_shape())
             if size == DYNAMIC_INDEX
         ]
         for i, name in enumerate(names):
             if constant_value(sizes[i]) is not None and name in inputs:
                 buffer, dimension = inputs[name]
-                index = arith.ConstantOp.from_int_and_width(dimension, IndexType())
+                index = index_constant(dimension)
                 size = memref.DimOp(buffer, index)
                 self._new.body.block.add_ops([index, size])
                 sizes[i] = size.result

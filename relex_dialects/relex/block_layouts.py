@@ -96,11 +96,6 @@ def _minimum_of_half(f: Functions, byte: Bytes, *_: Element) -> Element:
     return _half(f, byte, 2)
 
 
-def _nibble(f: Functions, byte: Bytes, h: Element, t: Element) -> Element:
-    """Return the low halves of 16 bytes, then the high ones."""
-    return _bits(f, byte(t), 4 * h, 4)
-
-
 def _nibble_and_bit(f: Functions, byte: Bytes, h: Element, u: Element, t: Element) -> Element:
     """Return numbers of 5 bits: the fifth ones are in the first 4 bytes."""
     high = _bits(f, byte(2 * h + u), t, 1)

@@ -143,7 +143,7 @@ def test_weights_in_blocks(cpu: str, rows: int | str, is_rounded: bool) -> None:
     assert any(isinstance(o, DenseOp) for o in narrow.walk()) is is_rounded
     assert any(isinstance(o, DenseBlocksOp) for o in narrow.walk()) is not is_rounded
     check_pass(NarrowProductsPass(), packed)
-    data = RNG.standard_normal((128 if rows == "n" else rows, 128)).astype(np.float32)
+    data = RNG.standard_normal((rows if isinstance(rows, int) else 128, 128)).astype(np.float32)
     weight = dequantized(BLOCK_LAYOUTS["Q4_0"], blocks)
     if is_rounded:
         data, weight = (x.astype(BF16).astype(np.float32) for x in (data, weight))

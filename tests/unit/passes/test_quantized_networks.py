@@ -169,7 +169,11 @@ def test_blocks_fill_tiles(cpu: str, outputs: int, size: int) -> None:
     layers = [Layer(64, outputs, 1, "uint8", zeros=(3, 5)), Layer(outputs, 64, 1, "uint8", zeros=(5, 7))]
     x = random_array(RNG, "uint8", (1, 64, 5, 5))
     target = Target("x86_64-unknown-linux-gnu", cpu)
-    module = network(x, lambda v, _: pooled(layers[1].floats(layers[0].floats(v))), target=target)
+
+    def body(v: Any, _: Callable[[Any], Any]) -> Any:
+        return pooled(layers[1].floats(layers[0].floats(v)))
+
+    module = network(x, body, target=target)
     graph = RelexPipelinePass(to="graph")(module)
     products = (Conv2dBlockedPackedOp, Conv2dBlockedShortsOp)
     found = [shape_of(o.result)[-1] for o in graph.walk() if isinstance(o, products)]
