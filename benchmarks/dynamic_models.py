@@ -243,7 +243,7 @@ NETWORKS: dict[str, Callable[[Mapping[str, Size]], ModuleOp]] = {
     "swin": swin,
     "conformer": conformer,
 }
-FIXED: dict[str, dict[str, Size]] = {name: {"n": 1, "h": 160, "w": 160} for name in NETWORKS} | {
+FIXED: Mapping[str, Mapping[str, Size]] = {name: {"n": 1, "h": 160, "w": 160} for name in NETWORKS} | {
     "BERT": {"n": 1, "h": 128, "w": 0},
     "GPT": {"n": 1, "h": 128, "w": 0},
     "swin": {"n": 1, "h": 56, "w": 56},

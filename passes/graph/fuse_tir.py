@@ -28,6 +28,7 @@ from relex.dialects.names import Names
 from relex.dialects.op_edits import index_constant
 from relex.dialects.relex import PRIMITIVE_ATTR, CallOp, CallTirOp, ConstantOp, DataflowOp, Operator, OutputOp
 from relex.dialects.relex.operator import tensor_type
+from relex.dialects.sizes.attributes import sizes_in_type
 from relex.dialects.symbols import erase_unused, is_private, symbols_called
 from relex.dialects.tir import OP_PATTERN_ATTR, AllocBufferOp, BlockOp, ForOp, PrimFuncOp
 from relex.dialects.tir.indices import stated_name
@@ -262,7 +263,7 @@ class _Fusion:
         names = [
             stated_name(output, d)
             for output in callee.outputs
-            for d, size in enumerate(_buffer_type(output.type).get_shape())
+            for d, size in enumerate(sizes_in_type(output.type))
             if size == DYNAMIC_INDEX
         ]
         for i, name in enumerate(names):
