@@ -36,6 +36,7 @@ from relex.lowering.support.aliasing import NOALIAS
 from relex.lowering.support.folding import folded
 from relex.lowering.support.guards import IndexEmitter, hoisted_conditions
 from relex.lowering.support.init_nests import InitNest, empty_loop, init_nest, outer_operands
+from relex.lowering.support.joined_indices import join_indices
 from relex.lowering.support.parallel_loops import all_loops_around, joined_with, runs_in_parallel
 from relex.lowering.support.prefetches import LOCALITY, prefetched
 from relex.lowering.support.result_buffers import ALIGNMENT
@@ -55,6 +56,7 @@ class ConvertTirToScfPass(RelexPass):
       and products of constants.
     * An init runs in a separate loop nest before the reduction. If the two share loops, or anything in them comes
       between, it runs in the first step of the reduction or, without steps, for all values of the spatial variables.
+    * Loads whose indices are a quotient and remainders of one number by dynamic sizes have that number as index.
     * Conditions around a block are tested before the loops that they do not depend on, or become bounds of a loop.
     * A nest that `tensorize` has marked becomes ops on tiles, whose shapes are set outside of loops.
     * Small local buffers live on the stack, others on the heap.
@@ -94,6 +96,7 @@ class ConvertTirToScfPass(RelexPass):
         for call in walk_of(op, tir.CallLoopsOp):
             replace_by(call, func.CallOp(call.callee, list(call.arguments), []))
         for prim_func in [o for o in op.ops if isinstance(o, tir.PrimFuncOp)]:
+            join_indices(prim_func)
             Rewriter.replace_op(prim_func, _Lowering(prim_func).run(), [])
 
 

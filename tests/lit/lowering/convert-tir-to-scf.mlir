@@ -407,3 +407,32 @@ tir.prim_func @once(%X: memref<1x8x1xf32>) outs(%Y: memref<1x8x1xf32>) {
     }
   }
 }
+
+// The quotient and the remainder of a position by a dynamic size are one index.
+// CHECK-LABEL: func.func @reshape(
+// CHECK:      [[FLAT:%.+]] = memref.collapse_shape %X {{\[\[}}0 : i64], [1 : i64, 2 : i64]] : memref<?x6x?xf32> into memref<?x?xf32>
+// CHECK:      memref.load [[FLAT]][%i, %j] : memref<?x?xf32>
+// CHECK:      memref.load %X[%i, {{%.+}}, {{%.+}}] : memref<?x6x?xf32>
+tir.prim_func @reshape(%X: memref<?x6x?xf32> {relex.dims = ["n", "", "w"]}, %V: memref<?xf32> {relex.dims = ["v"]})
+    outs(%Y: memref<?x?xf32> {relex.dims = ["n", "6 * w"]}) attributes {tir.noalias} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c6 = arith.constant 6 : index
+  %n = memref.dim %X, %c0 : memref<?x6x?xf32>
+  %w = memref.dim %X, %c2 : memref<?x6x?xf32>
+  %v = memref.dim %V, %c0 : memref<?xf32>
+  %m = arith.muli %w, %c6 : index
+  tir.for %i, %j in (%n, %m) {
+    tir.block @Y (%vi: spatial<%n> = %i, %vj: spatial<%m> = %j) {
+      %q = arith.divui %vj, %w : index
+      %r = arith.remui %vj, %w : index
+      %x = memref.load %X[%vi, %q, %r] : memref<?x6x?xf32>
+      // Divided by another size.
+      %p = arith.divui %vj, %v : index
+      %s = arith.remui %vj, %v : index
+      %z = memref.load %X[%vi, %p, %s] : memref<?x6x?xf32>
+      %sum = arith.addf %x, %z : f32
+      memref.store %sum, %Y[%vi, %vj] : memref<?x?xf32>
+    }
+  }
+}
