@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerType,
     VectorType,
+    f32,
     i1,
     i8,
     i32,
@@ -23,6 +24,8 @@ from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.dtypes import takes_whole_bytes
 from relex.dialects.errors import fail
+from relex.dialects.target.processors import architecture_of
+from relex.dialects.target.target_attribute import get_target
 from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import ExtractElementOp
 from relex.lowering.conversion import Conversion, ConversionPass, ConversionTable
@@ -164,8 +167,29 @@ def _store(
     if mask is None:
         store(conversion, value, pointer)
     else:
+        value = _apart(value, conversion)
         conversion.add(call_intrinsic(mangled("llvm.masked.store", stored) + ".p0", [value, pointer, mask], []))
     conversion.replace()
+
+
+def _apart(value: SSAValue, conversion: Conversion) -> SSAValue:
+    """Return integers that a masked store does not narrow itself. For x86-64, LLVM 22 makes one op of both, and if the
+    mask is a constant with one lane, stores that element before it was narrowed: other elements are overwritten."""
+    kind = value.type
+    if not isa(kind, VectorType[IntegerType]) or not _is_for_x86(conversion):
+        return value
+    count, rest = divmod(kind.get_shape()[0] * kind.element_type.width.data, 32)
+    if rest:
+        return value  # No register has these.
+    floats = VectorType(f32, [count])
+    bits = conversion.add(llvm.BitcastOp(value, floats)).result
+    fence = call_intrinsic(mangled("llvm.arithmetic.fence", floats), [bits], [floats])
+    return conversion.add(llvm.BitcastOp(conversion.add(fence).results[0], kind)).result
+
+
+def _is_for_x86(conversion: Conversion) -> bool:
+    target = get_target(conversion.module)
+    return target is None or architecture_of(target.triple) == "x86_64"
 
 
 def _in_memory(kind: VectorType[Attribute]) -> VectorType[Attribute]:
