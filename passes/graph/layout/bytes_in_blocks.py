@@ -32,13 +32,13 @@ def pack_blocks(op: relex.Conv2dBlockedOp, *, in_pairs: bool = False) -> Callabl
     if a is None or b is None or not isinstance(a.zero, int) or not isinstance(b.zero, int):
         return None
     weight = relex.array_of(b.data)
-    if in_pairs and a.is_short and b.is_short and weight is not None:
+    # Words have numbers of one group.
+    of_a_group = shape[1] if rank_of(op.data) == 4 and as_integer(op.groups) > 1 else BYTES
+    if in_pairs and a.is_short and b.is_short and weight is not None and of_a_group % 2 == 0:
         return partial(_replace_by_pairs, op, a, weight.astype(np.int16) - b.zero)
     if any(op.windows(shape).padding) and not a.has_byte_of_zero:
         return None
-    if weight is None or weight.dtype != np.int8 or (b.zero and as_integer(op.groups) > 1):
-        return None
-    if rank_of(op.data) == 4 and as_integer(op.groups) > 1 and shape[1] % BYTES:
+    if weight is None or weight.dtype != np.int8 or (b.zero and as_integer(op.groups) > 1) or of_a_group % BYTES:
         return None
     return partial(_replace_blocks, op, a, b.zero, weight)
 

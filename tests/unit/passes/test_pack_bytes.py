@@ -18,6 +18,7 @@ from relex.dialects.target.machine import Target
 from relex.dialects.target.target_attribute import set_target
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering.llvm.object_code import compile_to_assembly
+from relex.lowering.relex_pipeline import RelexPipelinePass
 from relex.passes import PackBytesPass
 from relex.reference import check_pass, interpret
 from relex.runtime import build
@@ -189,6 +190,21 @@ def test_convolutions(case: tuple[Any, Any, Any], signs: tuple[str, str]):
     is_grouped = "groups" in options and signs[1] == "uint8"
     assert bool(count(module, Conv2dPackedOp)) is not is_grouped
     np.testing.assert_array_equal(build(module)["main"](x), interpret(module)["main"](x))
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+@pytest.mark.parametrize("cpu", ["haswell", "icelake-server"])
+def test_words_have_channels_of_one_group(cpu: str, size: int) -> None:
+    x = random_array(RNG, "uint8", (1, 2 * size, 6, 7))
+    weight = random_array(RNG, "int8", (2, size, 3, 3, 1, 32))
+
+    def convolved(v: Any) -> Any:
+        return op.conv2d_blocked(op.astype(v[0], "int32"), op.astype(const(weight), "int32"), groups=2)
+
+    module = program([x], convolved)
+    set_target(module, Target("x86_64-unknown-linux-gnu", cpu))
+    graph = RelexPipelinePass(to="graph")(module)
+    np.testing.assert_array_equal(interpret(graph)["main"](x), interpret(module)["main"](x))
 
 
 def test_padding_with_unknown_zero_stays():
