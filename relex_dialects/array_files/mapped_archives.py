@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from collections import Counter
 from math import prod
 from pathlib import Path
 from typing import Any, cast
@@ -19,12 +20,17 @@ _SUFFIX = ".npy"
 
 def map_arrays(file: str | Path) -> dict[str, Array]:
     """Return the arrays in a file as views of its contents, by name, which are read on demand: the file must not change
-    meanwhile. Arrays that are compressed, or at no address for their elements, are left out, and so is what is no
-    array of numbers."""
+    meanwhile, and its checksums are not looked at. Arrays that are compressed, or at no address for their elements, are
+    left out, and so is what is no array of numbers, and names that two members have."""
     with Path(file).open("rb") as stream, ZipFile(stream) as archive:
         contents = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        members = [info for info in archive.infolist() if info.compress_type == ZIP_STORED]
-        found = {info.filename.removesuffix(_SUFFIX): _array(contents, info) for info in members}
+        names = Counter(name.removesuffix(_SUFFIX) for name in archive.namelist())
+        names.update(archive.namelist())  # A member may have the name of the array in another one.
+        found = {
+            name: _array(contents, info)
+            for info in archive.infolist()
+            if info.compress_type == ZIP_STORED and names[name := info.filename.removesuffix(_SUFFIX)] == 1
+        }
     return {name: array for name, array in found.items() if array is not None}
 
 

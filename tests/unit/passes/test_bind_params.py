@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -148,6 +151,23 @@ def test_archives_are_mapped(tmp_path: Path) -> None:
     found = load_arrays(file, mapped=True)
     assert not mapped_arrays(found)
     np.testing.assert_array_equal(found["x"], arrays["x"])
+
+
+@pytest.mark.parametrize(
+    "members", [("a", "a.npy"), ("a.npy", "a.npy.npy"), ("a.npy", "a.npy"), ("b.npy", "a.npy"), ("a.npy",)]
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_names_that_two_members_have_are_read(members: Sequence[str], tmp_path: Path) -> None:
+    file = tmp_path / "params.npz"
+    with ZipFile(file, "w") as archive:
+        for number, member in enumerate(members):
+            contents = BytesIO()
+            np.save(contents, np.full(3, number, np.int8))
+            archive.writestr(member, contents.getvalue())
+    read, mapped = load_arrays(file), load_arrays(file, mapped=True)
+    assert read.keys() == mapped.keys()
+    for name, array in read.items():
+        np.testing.assert_array_equal(mapped[name], array)
 
 
 def test_mapped_weights_are_arguments(tmp_path: Path) -> None:
