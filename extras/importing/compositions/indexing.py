@@ -108,6 +108,8 @@ def expect_in_range(site: ImportedNode, indices: Tensor, size: Size, *, from_end
     are_sizes = isinstance(indices, Known) and indices.is_symbolic
     if are_sizes or total == 0 or not builder.is_first_check(indices, size, from_end):
         return
+    if isinstance(indices, Known):
+        indices, total = Known(np.unique([indices.array.min(), indices.array.max()])), 1
     distances: Operand = indices if indices.element_type == i64 else op.astype(indices, i64)
     if from_end:
         distances = op.add(distances, Known(before))

@@ -61,6 +61,9 @@ FOLDED = 1 << 16
 """Results of this many elements at most are computed at import if their operands are known: shapes, masks, tables.
 Larger ones are left to the passes, so that a small file cannot ask for much memory."""
 
+SIZES_FOLDED = 32
+"""The most elements of arrays that are folded if some are sizes of the program: shapes have fewer."""
+
 
 class Builder(NamedSizes):
     """A graph function under construction."""
@@ -256,7 +259,8 @@ class Builder(NamedSizes):
             return []
         arrays = [operand.array for operand in known]
         if any(operand.is_symbolic for operand in known):
-            return self._fold_sizes(made, known, call)
+            is_shape = all(operand.array.size <= SIZES_FOLDED for operand in known)
+            return self._fold_sizes(made, known, call) if is_shape else []
         return [Known(np.asarray(result)) for result in made.evaluate_results(*arrays)]
 
     def _fold_sizes(self, op: Operator, operands: Sequence[Known], call: Call) -> Sequence[Known]:

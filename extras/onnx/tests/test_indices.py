@@ -74,6 +74,19 @@ def test_positions(nodes: list[NodeProto], meaning: Callable[[Any, Any], Any], r
                 main(X, np.array(wrong))
 
 
+@pytest.mark.parametrize("least", [0, -5])
+def test_many_constant_indices_take_one_check(least: int) -> None:
+    """Each of them by itself would take minutes to compile."""
+    indices = np.arange(1000) % 9 + least
+    constant = numpy_helper.from_array(indices, "i")
+    module = from_onnx(model([node("Gather", "x i", "y")], [value("x", FLOAT, ["rows", 3])], ["y"], [constant]))
+    assert len([*module.walk()]) < 100
+    main, x = build(module)["main"], np.arange(30, dtype=np.float32).reshape(10, 3)
+    np.testing.assert_array_equal(main(x), x[indices])
+    with pytest.raises(IndexRangeError, match=f"'Gather' node: .*, found {least or 8}$"):
+        main(x[:4])
+
+
 def test_no_indices() -> None:
     inputs = [value("x", FLOAT, ["rows", 3]), value("i", INT64, ["n"])]
     main = build(from_onnx(model([node("Gather", "x i", "y")], inputs, ["y"])))["main"]
