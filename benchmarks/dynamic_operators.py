@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -185,7 +185,7 @@ def measure(case: Case, folder: Path) -> str:
 
 
 def _several(results: Any) -> tuple[Any, ...]:
-    return results if isinstance(results, tuple) else (results,)
+    return cast("tuple[Any, ...]", results) if isinstance(results, tuple) else (results,)
 
 
 def main(arguments: Sequence[str]) -> int:
