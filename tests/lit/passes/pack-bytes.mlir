@@ -107,9 +107,9 @@ func.func @stays(%x: tensor<64x?xui8>, %w: tensor<?x64xi8>, %z: tensor<64xi32>, 
 // CHECK-LABEL: func.func @pairs
 // CHECK-NOT:     relex.pack
 // TILES-LABEL: func.func @pairs
-// TILES-NEXT:    [[W:%.+]] = relex.permute_dims %w
+// TILES-NEXT:    [[W:%.+]] = relex.pack_bytes %w axis = -1 : (tensor<64x300xbf16>) -> tensor<64x150xi32>
+// TILES-NEXT:    [[B:%.+]] = relex.permute_dims [[W]] : (tensor<64x150xi32>) -> tensor<150x64xi32>
 // TILES-NEXT:    [[A:%.+]] = relex.pack_bytes %x axis = -1 : (tensor<?x300xbf16>) -> tensor<?x150xi32>
-// TILES-NEXT:    [[B:%.+]] = relex.pack_bytes [[W]] axis = -2 : (tensor<300x64xbf16>) -> tensor<150x64xi32>
 // TILES-NEXT:    [[C:%.+]] = relex.pad [[A]] pad_width = [0, 0, 0, 10] pad_value = 0 : i32
 // TILES-NEXT:    [[D:%.+]] = relex.pad [[B]] pad_width = [0, 10, 0, 0] pad_value = 0 : i32
 // TILES-NEXT:    [[P:%.+]] = relex.matmul_pairs [[C]], [[D]] : (tensor<?x160xi32>, tensor<160x64xi32>) -> tensor<?x64xf32>
