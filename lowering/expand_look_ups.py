@@ -48,8 +48,7 @@ class ExpandLookUpsPass(ConversionPass):
     """
     Replaces `tir.look_up` on vectors by instructions that permute the elements of registers: `vpermi2b` and `vpermd` of
     AVX-512, `pshufb` and `vpermd` of AVX2, `tbl` of AArch64. Scalars, other vectors, and targets without such
-    instructions read the table from memory, or compute numbers of which each is
-    larger by 1 than the one before.
+    instructions read the table from memory; consecutive numbers are computed.
 
     ```mlir
     %y = tir.look_up %x in dense<[...]> : tensor<16xf32> : vector<16xi32> -> vector<16xf32>

@@ -23,8 +23,8 @@ Group = tuple[int, int]
 
 
 def join_indices(function: tir.PrimFuncOp) -> None:
-    """Let loads have one index in place of a quotient and remainders of it by dynamic sizes: a processor takes some 20
-    cycles for a division, and elements that are side by side are then found to be.
+    """Replace a quotient and remainders of one index by the index itself, in loads of dynamic sizes. A division takes
+    some 20 cycles, and LLVM makes no vectors of loads whose addresses it cannot compare.
 
     ```mlir
     %1 = arith.divui %p, %w : index

@@ -28,6 +28,7 @@ from relex.passes.graph.layout.byte_factors import (
     HALF,
     Emitter,
     Factor,
+    PairsEmitter,
     repeated,
     signed,
 )
@@ -158,12 +159,12 @@ def _pack_matmul(op: relex.MatmulOp | relex.DenseOp, in_tiles: bool, in_pairs: b
 
 def _replace_matmul(op: relex.MatmulOp | relex.DenseOp, a: Factor, b: Factor, in_tiles: bool, in_pairs: bool) -> None:
     lhs, is_dense = op.operands[0], isinstance(op, relex.DenseOp)
-    out, terms = Emitter(op, a, b, in_pairs=in_pairs), op.terms
+    out, terms = (PairsEmitter if in_pairs else Emitter)(op, a, b), op.terms
     if is_dense:
         b = Factor(out.add(relex.PermuteDimsOp(b.data)), b.zero)
     words = out.packed_left(a, -1), out.packed_right(b, -2)
     left, right = fill_tiles(out, *words) if in_tiles else words
-    product = out.add((relex.MatmulShortsOp if in_pairs else relex.MatmulPackedOp)(left, right))
+    product = out.add(out.matmul(left, right))
     product = out.without(product, out.left_zero(a), lambda: out.sums_of_right(b, [-2], terms))
     product = out.without(product, out.right_zero(b), lambda: out.add(relex.SumOp(lhs, [-1], keepdims=True)))
     out.finish(product)

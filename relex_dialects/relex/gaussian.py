@@ -16,6 +16,7 @@ class Tail:
     polynomial in `1 - t`, scaled to run from 1 down to -1, with `t = middle / (middle + z)`."""
 
     end: float
+    """The end of the numbers that the polynomial is for."""
     zero: float
     """From here on, the distribution times `z` is 0."""
     far: float

@@ -221,14 +221,19 @@ class PackedConvolution(PackedProduct, Convolution, ABC):
 Conv1dPackedOp, Conv2dPackedOp, Conv3dPackedOp = for_ranks(PackedConvolution, "Conv{}dPackedOp")
 
 
-def expect_channels_together(properties: Mapping[str, Attribute]) -> None:
-    """Raise `InferenceError` for channels that are convolved on their own."""
-    if "depthwise" in properties:
-        raise InferenceError("expected channels that are added up, found channels on their own")
+class ConvolutionOfWords(BlockedConvolution, ABC):
+    """A convolution with channels in blocks, several to a word. Channels are not convolved on their own."""
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        expect_element_type(operands[0], (i32,), "operands")
+        if "depthwise" in properties:
+            raise InferenceError("expected channels that are added up, found channels on their own")
+        return super().infer(operands, properties)
 
 
 @declared
-class Conv2dBlockedPackedOp(PackedProduct, BlockedConvolution):
+class Conv2dBlockedPackedOp(PackedProduct, ConvolutionOfWords):
     """
     The convolution, as `relex.conv2d_blocked`, of unsigned bytes with signed ones, each packed along the input channels
     of a block. If a block is one word, the data may be `[N, C, H, W]`. Channels are not convolved on their own.
@@ -239,19 +244,13 @@ class Conv2dBlockedPackedOp(PackedProduct, BlockedConvolution):
     ```
     """
 
-    @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        expect_element_type(operands[0], (i32,), "operands")
-        expect_channels_together(properties)
-        return super().infer(operands, properties)
-
     def evaluate(self, x: Array, weight: Array) -> Array:
         data = x.reshape((*x.shape, 1)[:5])
         return super().evaluate(unpacked(data, 4, np.uint8), unpacked(weight, 4, np.int8))
 
 
 @declared
-class Conv2dBlockedPairsOp(PairsProduct, BlockedConvolution):
+class Conv2dBlockedPairsOp(PairsProduct, ConvolutionOfWords):
     """
     The convolution, as `relex.conv2d_blocked`, of numbers of bf16, packed in pairs along the input channels of a block.
     It is added up in f32. Numbers below 2**-126 may count as zeros. Channels are not convolved on their own.
@@ -262,11 +261,6 @@ class Conv2dBlockedPairsOp(PairsProduct, BlockedConvolution):
     ```
     """
 
-    @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        expect_channels_together(properties)
-        return super().infer(operands, properties)
-
     @property
     def terms(self) -> int:
         return 2 * super().terms
@@ -276,7 +270,7 @@ class Conv2dBlockedPairsOp(PairsProduct, BlockedConvolution):
 
 
 @declared
-class Conv2dBlockedShortsOp(ShortsProduct, BlockedConvolution):
+class Conv2dBlockedShortsOp(ShortsProduct, ConvolutionOfWords):
     """
     The convolution, as `relex.conv2d_blocked`, of signed integers of 16 bits, packed in pairs along the input channels
     of a block. Channels are not convolved on their own.
@@ -286,12 +280,6 @@ class Conv2dBlockedShortsOp(ShortsProduct, BlockedConvolution):
         : (tensor<1x2x8x8x16xi32>, tensor<4x2x3x3x16x32xi32>) -> tensor<1x4x8x8x32xi32>
     ```
     """
-
-    @classmethod
-    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
-        expect_element_type(operands[0], (i32,), "operands")
-        expect_channels_together(properties)
-        return super().infer(operands, properties)
 
     def evaluate(self, x: Array, weight: Array) -> Array:
         return super().evaluate(shorts(x.reshape((*x.shape, 1)[:5]), 4), shorts(weight, 4))

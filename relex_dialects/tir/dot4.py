@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC
+
 from xdsl.dialects.builtin import VectorType, f32, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
@@ -21,8 +23,22 @@ from relex.dialects.upstream.hints import isa
 _WORDS = VarConstraint("WORDS", EqAttrConstraint(i32) | VectorType.constr(i32))
 
 
+class IntegerDotOp(IRDLOperation, ABC):
+    """The sum of products of the integers in words, as a word."""
+
+    lhs = operand_def(_WORDS)
+    rhs = operand_def(_WORDS)
+    result = result_def(_WORDS)
+
+    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
+        super().__init__(operands=[lhs, rhs], result_types=[SSAValue.get(lhs).type])
+
+
 @irdl_op_definition
-class Dot4Op(IRDLOperation):
+class Dot4Op(IntegerDotOp):
     """
     The sum of the products of four unsigned bytes with four signed ones, each in an `i32`: SPIR-V's `SUDot` with the
     operands exchanged. On vectors it is elementwise.
@@ -35,19 +51,9 @@ class Dot4Op(IRDLOperation):
 
     name = "tir.dot4"
 
-    lhs = operand_def(_WORDS)
-    rhs = operand_def(_WORDS)
-    result = result_def(_WORDS)
-
-    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
-    traits = traits_def(Pure())
-
-    def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
-        super().__init__(operands=[lhs, rhs], result_types=[SSAValue.get(lhs).type])
-
 
 @irdl_op_definition
-class Dot2iOp(IRDLOperation):
+class Dot2iOp(IntegerDotOp):
     """
     The sum of the products of two signed integers of 16 bits with two others, each pair in an `i32`. It wraps around,
     as a sum of integers does. On vectors it is elementwise.
@@ -59,16 +65,6 @@ class Dot2iOp(IRDLOperation):
     """
 
     name = "tir.dot2i"
-
-    lhs = operand_def(_WORDS)
-    rhs = operand_def(_WORDS)
-    result = result_def(_WORDS)
-
-    assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
-    traits = traits_def(Pure())
-
-    def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
-        super().__init__(operands=[lhs, rhs], result_types=[SSAValue.get(lhs).type])
 
 
 @irdl_op_definition

@@ -97,11 +97,11 @@ def _is_uniform(value: SSAValue, rank: int, axes: Sequence[int]) -> bool:
 class Emitter:
     """Inserts operators before another one, which they replace. Those on constants become constants."""
 
-    def __init__(self, replaced: relex.Operator, *factors: Factor, in_pairs: bool = False):
-        self._replaced = replaced
-        self.in_pairs = in_pairs
-        """Whether words have two integers of 16 bits, without zero points that are known, in place of four bytes."""
+    matmul: type[relex.MatmulPackedOp | relex.MatmulShortsOp] = relex.MatmulPackedOp
+    """The matrix product of words."""
 
+    def __init__(self, replaced: relex.Operator, *factors: Factor):
+        self._replaced = replaced
         self._constants: list[SSAValue] = []
         for factor in factors:
             if isinstance(factor.data.owner, relex.ConstantOp) and factor.data.owner.parent is None:
@@ -143,47 +143,26 @@ class Emitter:
 
     def left_zero(self, factor: Factor) -> SSAValue | int:
         """Return the zero point of what is packed on the left: of unsigned bytes."""
-        if self.in_pairs:
-            return self._unknown_zero(factor)
         return self.moved(factor.zero, 0 if factor.is_unsigned else HALF)
 
     def right_zero(self, factor: Factor) -> SSAValue | int:
         """Return the zero point of what is packed on the right: of signed bytes."""
-        if self.in_pairs:
-            return self._unknown_zero(factor)
         return self.moved(factor.zero, -HALF if factor.is_unsigned else 0)
 
     def packed_left(self, factor: Factor, axis: int) -> SSAValue:
         """Return words of unsigned bytes. Those that fill the last word may be anything: the right ones are zero."""
-        if self.in_pairs:
-            return self.add(relex.PackBytesOp(self.short(factor), axis))
         words = self.add(relex.PackBytesOp(factor.data, axis))
         return words if factor.is_unsigned else self.add(relex.BitwiseXorOp(words, self.number(repeated(HALF))))
 
     def packed_right(self, factor: Factor, axis: int) -> SSAValue:
         """Return words of signed bytes."""
-        if self.in_pairs:
-            return self.add(relex.PackBytesOp(self.short(factor), axis))
         data = factor.data
         if factor.is_unsigned:
             data = self.add(relex.BitwiseXorOp(data, self.number(HALF, "uint8")))
         return self.add(relex.PackBytesOp(data, axis))
 
-    def short(self, factor: Factor) -> SSAValue:
-        """Return bytes, minus their zero point if it is known, as integers of 16 bits."""
-        wide = self.add(relex.AstypeOp(factor.data, i16))
-        if not factor.zero or not factor.is_short:
-            return wide
-        assert isinstance(factor.zero, int)
-        return self.add(relex.SubtractOp(wide, self.number(factor.zero, "int16")))
-
-    def _unknown_zero(self, factor: Factor) -> SSAValue | int:
-        return 0 if factor.is_short else factor.zero
-
     def sums_of_right(self, factor: Factor, axes: Sequence[int], terms: int) -> SSAValue:
         """Return the sums of `terms` numbers that are packed on the right along some axes."""
-        if self.in_pairs:
-            return self.add(relex.SumOp(self.add(relex.AstypeOp(self.short(factor), i32)), axes, keepdims=True))
         total = self.add(relex.SumOp(self.add(relex.AstypeOp(factor.data, i32)), axes, keepdims=True))
         return self.add(relex.SubtractOp(total, self.number(terms * HALF))) if factor.is_unsigned else total
 
@@ -194,6 +173,35 @@ class Emitter:
         values = (*old.operands, *self._constants)
         Rewriter.replace_op(old, [], [result])
         erase_unused(values)
+
+
+class PairsEmitter(Emitter):
+    """Packs two integers of 16 bits in a word, in place of four bytes. Known zero points are subtracted before."""
+
+    matmul = relex.MatmulShortsOp
+
+    def left_zero(self, factor: Factor) -> SSAValue | int:
+        return 0 if factor.is_short else factor.zero
+
+    def right_zero(self, factor: Factor) -> SSAValue | int:
+        return self.left_zero(factor)
+
+    def packed_left(self, factor: Factor, axis: int) -> SSAValue:
+        return self.add(relex.PackBytesOp(self.short(factor), axis))
+
+    def packed_right(self, factor: Factor, axis: int) -> SSAValue:
+        return self.packed_left(factor, axis)
+
+    def sums_of_right(self, factor: Factor, axes: Sequence[int], terms: int) -> SSAValue:
+        return self.add(relex.SumOp(self.add(relex.AstypeOp(self.short(factor), i32)), axes, keepdims=True))
+
+    def short(self, factor: Factor) -> SSAValue:
+        """Return bytes, minus their zero point if it is known, as integers of 16 bits."""
+        wide = self.add(relex.AstypeOp(factor.data, i16))
+        if not factor.zero or not factor.is_short:
+            return wide
+        assert isinstance(factor.zero, int)
+        return self.add(relex.SubtractOp(wide, self.number(factor.zero, "int16")))
 
 
 def erase_unused(values: Sequence[SSAValue]) -> None:

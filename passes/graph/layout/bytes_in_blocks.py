@@ -19,6 +19,7 @@ from relex.passes.graph.layout.byte_factors import (
     LARGEST_EXACT,
     Emitter,
     Factor,
+    PairsEmitter,
     is_i32,
 )
 
@@ -32,13 +33,13 @@ def pack_blocks(op: relex.Conv2dBlockedOp, *, in_pairs: bool = False) -> Callabl
     if a is None or b is None or not isinstance(a.zero, int) or not isinstance(b.zero, int):
         return None
     weight = relex.array_of(b.data)
-    # Words have numbers of one group.
-    of_a_group = shape[1] if rank_of(op.data) == 4 and as_integer(op.groups) > 1 else BYTES
-    if in_pairs and a.is_short and b.is_short and weight is not None and of_a_group % 2 == 0:
+    # A word has channels of one group: what is left over would be multiplied with others.
+    channels = shape[1] if rank_of(op.data) == 4 and as_integer(op.groups) > 1 else BYTES
+    if in_pairs and a.is_short and b.is_short and weight is not None and channels % 2 == 0:
         return partial(_replace_by_pairs, op, a, weight.astype(np.int16) - b.zero)
     if any(op.windows(shape).padding) and not a.has_byte_of_zero:
         return None
-    if weight is None or weight.dtype != np.int8 or (b.zero and as_integer(op.groups) > 1) or of_a_group % BYTES:
+    if weight is None or weight.dtype != np.int8 or (b.zero and as_integer(op.groups) > 1) or channels % BYTES:
         return None
     return partial(_replace_blocks, op, a, b.zero, weight)
 
@@ -73,7 +74,7 @@ def _replace_blocks(op: relex.Conv2dBlockedOp, a: Factor, right_zero: int, weigh
 
 def _replace_by_pairs(op: relex.Conv2dBlockedOp, a: Factor, weight: Array) -> None:
     """Replace a convolution by one of integers of 16 bits, from which zero points are subtracted."""
-    out, windows = Emitter(op, a, in_pairs=True), op.windows(weight.shape)
+    out, windows = PairsEmitter(op, a), op.windows(weight.shape)
     data = out.short(a)
     if any(windows.padding):
         data = out.add(relex.PadOp(data, padding_of_images(windows, rank_of(data)), 0))
