@@ -2,8 +2,8 @@
 
 Each of 15 models runs in a process: eagerly, by `torch.compile` with inductor and with relex, by both with weights as
 constants (`freezing` of inductor, `freeze` of relex), and exported and imported by `from_exported`. Calls take turns on
-one thread; the table has the medians, and what relex takes relative to the better of eager PyTorch and inductor, with
-weights as arguments or as constants as relex has them.
+one thread. The table has medians of processor time, which other programs disturb least, and what relex takes relative
+to the better of eager PyTorch and inductor, with weights as arguments or as constants as relex has them.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ OTHERS: Mapping[str, Sequence[str]] = {
 
 
 def in_turns(calls: Mapping[str, Callable[[], Any]]) -> dict[str, float]:
-    """Return the median time of each of some calls, in seconds."""
+    """Return the median processor time of each of some calls, in seconds."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     end = perf_counter() + SAMPLE_SECONDS
     while perf_counter() < end or len(times[next(iter(times))]) < 3:
         for name, call in calls.items():
-            begin = perf_counter()
+            begin = process_time()
             call()
-            times[name].append(perf_counter() - begin)
+            times[name].append(process_time() - begin)
     return {name: median(own) for name, own in times.items()}
 
 

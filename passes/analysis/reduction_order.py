@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from relex.dialects.errors import fail
 from relex.dialects.fast_math import may_reassociate
-from relex.dialects.index.domains import is_same_value
+from relex.dialects.index.from_ir import index_of
 from relex.dialects.tir import BlockOp, InitOp
 from relex.dialects.tir.accesses import accesses
 from relex.dialects.upstream.hints import isa
@@ -98,7 +98,7 @@ def update_of(block: BlockOp) -> Operation | str:
     if not isinstance(combine, _EXACT + _ROUNDED):
         return "it is no sum, product, minimum or maximum"
     loads = [op for op in walk_of(block, memref.LoadOp) if op.memref is store.memref]
-    is_same = len(loads) == 1 and all(map(is_same_value, loads[0].indices, store.indices))
+    is_same = len(loads) == 1 and [*map(index_of, loads[0].indices)] == [*map(index_of, store.indices)]
     if not is_same or loads[0] not in body:
         return "it reads more than the element that it writes"
     (load,) = loads

@@ -92,17 +92,8 @@ MAX_ROW_AS_A_VECTOR = 64
 MIN_VECTORS_OF_TERMS = 4
 """Vectors of terms; with fewer, adding up the elements of the vectors at the end costs too much."""
 
-MIN_USES_FOR_TILES = 64
+MIN_USES_FOR_TILES = 16
 """Uses of every element of every operand from which on tiles with contiguous columns make up for the packing."""
-
-MIN_USES_FOR_TILES_FROM_MEMORY = 16
-"""`MIN_USES_FOR_TILES` if the operand of the columns comes from memory, once for tiles, but several times otherwise."""
-
-FEW_REGISTERS = 16
-"""Vector registers with which dot kernels have few sums for each vector that they load."""
-
-MIN_USES_FOR_TILES_IN_FEW_REGISTERS = 16
-"""`MIN_USES_FOR_TILES` with so few registers, wherever the operand of the columns comes from."""
 
 MAX_STREAMS = 10
 """Operand rows that are read at the same time; the hardware does not prefetch more."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import inf, prod
+from math import gcd, inf, lcm, prod
 
 from xdsl.dialects import arith
 
@@ -13,6 +13,7 @@ from relex.dialects.errors import fail
 from relex.dialects.target.processors import Processor
 from relex.dialects.tir import BlockOp, ForOp, LoopKind
 from relex.dialects.tir.accesses import Access
+from relex.passes.analysis.buffers import only_reader
 from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
 from relex.passes.analysis.reduction_order import combiner_of
 from relex.passes.cpu import cost
@@ -63,23 +64,13 @@ class DotKernel:
         check_at_least(block, cost.MIN_STEPS, count([*reduction.spatial, *reduction.terms]), "steps")
         if has_constant_panels(block):
             fail(block, "expected operands that are no constants, which tiles get in their order at no cost")
-        most = self._uses_for_tiles()
-        if self.least_uses >= most:
-            fail(block, f"expected an operand whose elements are used less than {most} times")
+        if self.least_uses >= cost.MIN_USES_FOR_TILES:
+            fail(block, f"expected an operand whose elements are used less than {cost.MIN_USES_FOR_TILES} times")
 
     @property
     def least_uses(self) -> int:
         """The number of uses of each element of the operand that is reused least."""
         return min(map(self._uses_of, self.reduction.reads))
-
-    def _uses_for_tiles(self) -> int:
-        """Return the number of uses of each element from which on tiles are better."""
-        if self.processor.vector_registers <= cost.FEW_REGISTERS:
-            return cost.MIN_USES_FOR_TILES_IN_FEW_REGISTERS
-        columns = self.reduction.columns()
-        sizes = [_size(access) for access in self.reduction.reads if uses(access, columns)]
-        is_from_memory = all(self.processor.l3_bytes < size < inf for size in sizes)
-        return cost.MIN_USES_FOR_TILES_FROM_MEMORY if is_from_memory else cost.MIN_USES_FOR_TILES
 
     def _uses_of(self, access: Access) -> int:
         return count([loop for loop in self.reduction.spatial if not uses(access, loop)])
@@ -112,6 +103,20 @@ class DotKernel:
         if _size(largest) <= self.processor.l3_bytes or any(_size(access) > nearby for access in others):
             return loops
         return sorted(loops, key=lambda pair: not uses(largest, pair[0]))
+
+    def columns_at_once(self, loop: ForOp, size: int) -> int:
+        """Return how many results along a loop, of which a tile has `size`, their consumer takes at once: where they
+        are neighbours, as many as fill vectors of `lanes_of_reader` elements."""
+        if only_reader(self.reduction.block) is None or loop is not self.reduction.spatial[-1]:
+            return size
+        together = lcm(size, self.lanes_of_reader)
+        return together if together in divisors(loop, together) else size
+
+    @property
+    def lanes_of_reader(self) -> int:
+        """The number of neighbouring results that divide all of them and fit into a vector."""
+        extent = self.reduction.spatial[-1].extent
+        return gcd(extent, self.length) if isinstance(extent, int) else 1
 
     def _fills_all_vectors(self) -> bool:
         extent = self.lanes.extent
@@ -192,6 +197,8 @@ def dot_kernel(block: BlockOp, processor: Processor) -> Plan:
       }
     }
     ```
+
+    What consumes the results does so in vectors, after as many tiles as fill them.
     """
     kernel = DotKernel.of(block, processor)
     kernel.check_worth_it()
@@ -209,24 +216,32 @@ def _schedule(schedule: Schedule, kernel: DotKernel, tile: DotTile) -> None:
     step, lane = schedule.split(named(kernel.lanes), [None, tile.vectors * tile.lanes])
     terms = [*map(named, reduction.terms[:-1]), step]
     outer: list[Loop] = []
+    tiles: list[Loop] = []
     inner: list[Loop] = []
     for loop, size in kernel.in_order(tile):
-        parts = schedule.split(named(loop), [None, size]) if size > 1 else [named(loop)]
-        outer.append(parts[0])
-        inner += parts[1:]
-    schedule.reorder(*outer, *terms, *inner, lane)
+        tiles_at_once = kernel.columns_at_once(loop, size) // size
+        sizes = [None, *(n for n in (tiles_at_once, size) if n > 1)]
+        first, *parts = schedule.split(named(loop), sizes) if len(sizes) > 1 else [named(loop)]
+        outer.append(first)
+        tiles += [parts.pop(0)] if tiles_at_once > 1 else []
+        inner += parts
+    schedule.reorder(*outer, *tiles, *terms, *inner, lane)
     epilogue = move_reader(schedule, block, outer[-1]) if outer else None
+    partial = schedule.rfactor(block, lane, terms[0])
     if epilogue:
         schedule.compact_buffer(block, 0)
-    partial = schedule.rfactor(block, lane, terms[0])
     vectors = [Block(block.func, f"{partial.name}_init"), partial, block]
     init = schedule.decompose_reduction(block, schedule.get_loops(block)[-1])
     for part in vectors:
         schedule.vectorize(schedule.get_loops(part)[-1])
+    if epilogue and tiles:
+        *_, columns = schedule.split(schedule.get_loops(epilogue)[-1], [None, kernel.lanes_of_reader])
+        schedule.vectorize(columns)
+        epilogue = None
     in_tiles = [*((part, partial) for part in vectors), *((part, block) for part in (init, epilogue) if part)]
     for part, producer in in_tiles:
         loops = _serial_loops(schedule, part)
-        unroll_in_tile(schedule, part, [loop for loop in loops if loop not in (*outer, *terms)], producer)
+        unroll_in_tile(schedule, part, [loop for loop in loops if loop not in (*outer, *tiles, *terms)], producer)
 
 
 def _serial_loops(schedule: Schedule, block: Block) -> list[Loop]:

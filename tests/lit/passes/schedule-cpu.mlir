@@ -151,19 +151,20 @@ tir.prim_func @row_sum(%X: memref<64x4096xf32>) outs(%Y: memref<64xf32>) attribu
 // -----
 
 // Few rows, and weights whose terms lie side by side: each sum in a vector of partial sums, 4 by 4 at the same time. What
-// follows is done in the tile.
+// follows is done in vectors, after four such tiles.
 
 // CHECK-LABEL: @few_rows(
-// CHECK: tir.for %{{.*}}, %{{.*}} in (3, 32)
-// CHECK-DAG: %Y_rf = tir.alloc_buffer : memref<4x4x16xf32>
-// CHECK-DAG: %Y = tir.alloc_buffer : memref<4x4xf32>
+// CHECK: tir.for %{{.*}}, %{{.*}} in (3, 8)
+// CHECK-NEXT: %Y = tir.alloc_buffer : memref<4x16xf32>
+// CHECK-NEXT: tir.for %{{.*}} in (4)
+// CHECK-NEXT: %Y_rf = tir.alloc_buffer : memref<4x4x16xf32>
 // CHECK: tir.for unrolled %{{.*}}, unrolled %{{.*}}, vectorized %{{.*}} in (4, 4, 16)
 // CHECK: tir.for %{{.*}}, unrolled %{{.*}}, unrolled %{{.*}}, vectorized %{{.*}} in (49, 4, 4, 16)
 // CHECK: tir.for unrolled %{{.*}}, unrolled %{{.*}} in (4, 4)
 // CHECK: tir.block @Y_init
 // CHECK: tir.for vectorized %{{.*}} in (16)
 // CHECK: tir.block @Y
-// CHECK: tir.for unrolled %{{.*}}, unrolled %{{.*}} in (4, 4)
+// CHECK: tir.for %{{.*}}, %{{.*}}, vectorized %{{.*}} in (4, 1, 16)
 // CHECK: tir.block @Z
 tir.prim_func @few_rows(%X: memref<12x784xf32>, %W: memref<128x784xf32>, %B: memref<128xf32>)
     outs(%Z: memref<12x128xf32>) attributes {tir.noalias} {

@@ -11,9 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from relex.dialects import parse_module
 from relex.dialects.target.processors import PROCESSORS, Processor, baseline_of, features_of, processor_of
 from relex.dialects.target.target_attribute import Target, set_target
-from relex.dialects.tir import PrimFuncOp
 from relex.lowering import RelexPipelinePass
-from relex.passes.loops.schedule_cpu import schedule_function
 from relex.runtime.threads.pool import pool_text
 
 RISCV = Target("riscv64-unknown-linux-gnu", "", "+v")
@@ -118,19 +116,6 @@ def test_a_record_is_all_that_tiles_need(bits: int, registers: int, monkeypatch:
     assert registers // 2 < rows * columns // lanes + 1 + columns // lanes <= registers
     assert re.search(rf"vectorized %\w+ @\w+ in [^)]*, {lanes}\)", loops)
     assert "vectorized" not in scheduled(64, 64, 64, Target(RISCV.triple))
-
-
-@pytest.mark.parametrize(("l3_bytes", "rule"), [(2**20, "dot-kernel"), (2**18, "tiles")])
-def test_where_the_third_cache_ends(l3_bytes: int, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tiles pack what comes from memory for fewer rows than what is near."""
-    target = KNOWN["x86-64 with AVX-512"][0]
-    monkeypatch.setattr(PROCESSORS, "maps", [dict(PROCESSORS)])
-    PROCESSORS["x86-64 with AVX-512"] = replace(PROCESSORS["x86-64 with AVX-512"], l3_bytes=l3_bytes)
-    processor = processor_of(target)
-    assert processor is not None
-    module = RelexPipelinePass("loops")(dense(32, 256, 1024, Target("riscv64-unknown-linux-gnu")))
-    (func,) = (op for op in module.ops if isinstance(op, PrimFuncOp))
-    assert next(decision.rule for decision in schedule_function(func, processor)) == rule
 
 
 def test_waiting_threads_use_the_instruction_of_the_record(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from relex.dialects import parse_module
 from relex.dialects.target.processors import processor_of
 from relex.dialects.target.target_attribute import Target, set_target
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, PrimFuncOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, LoopKind, PrimFuncOp
 from relex.dialects.tir.verification import is_guarded
 from relex.lowering.relex_pipeline import RelexPipelinePass, pipeline
 from relex.passes import CheckTirPass, JoinRowsPass, ScheduleCpuPass, run_pass
@@ -49,6 +49,16 @@ def dense(m: int, k: int, n: int, kind: str = "f32") -> str:
     func.func @main(%a: {a}, %b: {b}) -> {result} {{
       %0 = relex.dense %a, %b : ({a}, {b}) -> {result}
       func.return %0 : {result}
+    }}"""
+
+
+def dense_gelu(m: int, k: int, n: int) -> str:
+    a, b, result = (f"tensor<{p}x{q}xf32>" for p, q in ((m, k), (n, k), (m, n)))
+    return f"""
+    func.func @main(%a: {a}, %b: {b}) -> {result} {{
+      %0 = relex.dense %a, %b : ({a}, {b}) -> {result}
+      %1 = relex.gelu %0 : ({result}) -> {result}
+      func.return %1 : {result}
     }}"""
 
 
@@ -234,6 +244,8 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "few rows of f64": (dense(3, 333, 64, "f64"), "dot-kernel", None),
     "few rows of i32": (dense(2, 333, 64, "i32"), "dot-kernel", "dot-kernel"),
     "one row": (dense(1, 784, 128), "dot-kernel", None),
+    "few rows and a function of them": (dense_gelu(5, 127, 48), "dot-kernel", None),
+    "some rows": (dense(16, 128, 64), "tiles", "tiles"),
     "a row and a large matrix": (matmul(1, 1022, 256), "terms-at-once", "terms-at-once"),
     "a row and a matrix of odd width": (matmul(1, 61, 257), "terms-at-once", "terms-at-once"),
     "some rows and a matrix of odd width": (matmul(5, 63, 257), "terms-at-once", "terms-at-once"),
@@ -447,6 +459,19 @@ def test_results_between_others_are_computed_in_whole_vectors() -> None:
     (followers,) = [loops_of(op) for op in blocks if op.block_name.data.startswith("sigmoid")]
     assert [loop.extent for loop in followers][-4:] == [1, 2, 5, 16]
     assert not any(map(is_guarded, blocks))
+
+
+@pytest.mark.parametrize(
+    ("n", "width"), [(1536, 16), (48, 16), (1000, 8), (6, 1), pytest.param(7, 1, marks=pytest.mark.full)]
+)
+def test_what_follows_sums_of_few_rows_is_computed_in_vectors(n: int, width: int) -> None:
+    """Of several tiles of sums, each of which has a few columns."""
+    module = parse_module(dense_gelu(8, 128, n))
+    set_target(module, AVX512)
+    blocks = [op for op in RelexPipelinePass("loops")(module).walk() if isinstance(op, BlockOp)]
+    (gelu,) = [loops_of(op) for op in blocks if op.block_name.data == "gelu"]
+    is_vector = gelu[-1].kind.data is LoopKind.VECTORIZED
+    assert (gelu[-1].extent if is_vector else 1) == width
 
 
 @pytest.mark.parametrize(
