@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from relex.passes.loops.fold_init_blocks import FoldInitBlocksPass as FoldInitBlocksPass
     from relex.passes.loops.inline_blocks import InlineBlocksPass as InlineBlocksPass
     from relex.passes.loops.interchange_loops import InterchangeLoopsPass as InterchangeLoopsPass
+    from relex.passes.loops.join_dimensions import JoinDimensionsPass as JoinDimensionsPass
     from relex.passes.loops.merge_loops import MergeLoopsPass as MergeLoopsPass
     from relex.passes.loops.rewrite_layout import RewriteLayoutPass as RewriteLayoutPass
     from relex.passes.loops.schedule_cpu import ScheduleCpuPass as ScheduleCpuPass

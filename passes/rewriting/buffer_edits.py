@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from functools import partial
 from itertools import takewhile
+from math import prod
 from operator import is_not
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
-from relex.dialects.tir import AllocBufferOp
+from relex.dialects.tir import AllocBufferOp, PrimFuncOp
 from relex.dialects.tir.indices import dimension_of, known_size
 from relex.dialects.upstream.hints import isa
 from relex.passes.analysis.buffers import size_asked
@@ -69,3 +70,23 @@ def replace_sizes(alloc: AllocBufferOp) -> None:
             fail(op, f"expected a constant dimension of {name_of(alloc.buffer)}")
         op.result.replace_all_uses_with(constant(size, alloc) if isinstance(size, int) else size)
         Rewriter.erase_op(op)
+
+
+def collapse(function: PrimFuncOp, buffer: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
+    """Return a view of a buffer in which groups of its dimensions are one each, made at the top of a function or right
+    after the buffer."""
+    kind = buffer.type
+    assert isa(kind, MemRefType)
+    sizes = [[kind.get_shape()[d] for d in group] for group in groups]
+    joined = [DYNAMIC_INDEX if DYNAMIC_INDEX in part else prod(part) for part in sizes]
+    view = memref.CollapseShapeOp(
+        operands=[buffer],
+        result_types=[MemRefType(kind.element_type, joined, memory_space=kind.memory_space)],
+        properties={"reassociation": ArrayAttr([ArrayAttr([IntegerAttr(d, i64) for d in dims]) for dims in groups])},
+    )
+    view.location = function.location
+    view.result.name_hint = buffer.name_hint
+    owner = buffer.owner
+    place = InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(function.body.block)
+    Rewriter.insert_op(view, place)
+    return view.result
