@@ -53,6 +53,12 @@ def accessed(buffer: SSAValue) -> SSAValue:
     return views[0].results[0] if views and _is_only_view(views[0]) else buffer
 
 
+def viewed(buffer: SSAValue) -> SSAValue:
+    """Return the argument that a buffer is the only view of, or itself."""
+    view = buffer.owner
+    return view.src if isinstance(view, memref.CollapseShapeOp) and _is_only_view(view) else buffer
+
+
 def is_spatial(loop: ForOp) -> bool:
     """Return whether no block reduces along a loop."""
     scope = loop.parent_op() or loop

@@ -6,7 +6,6 @@ from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -15,7 +14,6 @@ from xdsl.ir import SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.function_arguments import SCHEDULED_ATTR
-from relex.dialects.index.expr import IndexExpr
 from relex.dialects.names import Names
 from relex.dialects.op_edits import replace_by
 from relex.dialects.sizes.attributes import has_unknown
@@ -27,7 +25,7 @@ from relex.dialects.walks import walk_of
 from relex.passes.analysis.buffers import allocated_sizes
 from relex.passes.analysis.loop_tree import base_name, blocks_in, loops_in
 from relex.passes.driver.base import RelexPass
-from relex.passes.rewriting.buffer_edits import collapse, make_buffer, replace_sizes
+from relex.passes.rewriting.buffer_edits import collapse, make_buffer, product_of_sizes, replace_sizes
 from relex.passes.rewriting.index_arithmetic import IndexArithmetic
 from relex.passes.rewriting.loop_edits import set_extent, take_body
 
@@ -203,15 +201,8 @@ class _Joining:
             return collapse(self._function, buffer, groups)
         replace_sizes(alloc)
         sizes, emitter = allocated_sizes(alloc), IndexArithmetic(alloc)
-        totals = [_product([sizes[d] for d in group], emitter) for group in groups]
+        totals = [product_of_sizes([sizes[d] for d in group], emitter) for group in groups]
         return make_buffer(kind.element_type, totals, buffer.name_hint or "buffer", InsertPoint.before(alloc), alloc)
-
-
-def _product(sizes: Sequence[int | SSAValue], emitter: IndexArithmetic) -> int | SSAValue:
-    if len(sizes) == 1:
-        return sizes[0]
-    total = prod(size if isinstance(size, int) else IndexExpr.of(size) for size in sizes)
-    return total if isinstance(total, int) else emitter.emit(total)
 
 
 def _uses(pair: _Pair) -> Iterator[Use]:
@@ -240,7 +231,7 @@ def _join(chain: Sequence[_Pair], names: Names) -> None:
     """Make one loop of loops whose variables have become one index everywhere."""
     outer, *others = loops = [chain[0].outer, *(pair.inner for pair in chain)]
     nest = [outer, *loops_around(outer)][-1]
-    total = _product([loop.extent for loop in loops], IndexArithmetic(nest))
+    total = product_of_sizes([loop.extent for loop in loops], IndexArithmetic(nest))
     gone = {second for pair in chain for second in pair.variables.values()}
     for block in [*blocks_in(others[-1])]:
         _join_variables(block, outer, total, gone)

@@ -14,9 +14,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.errors import fail, name_of
+from relex.dialects.index.expr import IndexExpr
 from relex.dialects.tir import AllocBufferOp, PrimFuncOp
 from relex.dialects.tir.indices import dimension_of, known_size
 from relex.dialects.upstream.hints import isa
+from relex.dialects.upstream.reshapes import groups_of
 from relex.passes.analysis.buffers import size_asked
 from relex.passes.rewriting.index_arithmetic import IndexArithmetic, constant
 
@@ -32,9 +34,24 @@ def emit_sizes(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:
             known.setdefault(known_size(op.result), op.result)
     for i, size in enumerate(sizes):
         if size == DYNAMIC_INDEX:
-            found = known.get(dimension_of(buffer, i))
-            sizes[i] = found or IndexArithmetic(before).add(memref.DimOp(buffer, constant(i, before)))
+            sizes[i] = known.get(dimension_of(buffer, i)) or _emit_size(buffer, i, before)
     return sizes
+
+
+def _emit_size(buffer: SSAValue, dimension: int, before: Operation) -> int | SSAValue:
+    """Return a size that is only known at run time: of a view, it is the product of the sizes that are one in it."""
+    if not isinstance(view := buffer.owner, memref.CollapseShapeOp):
+        return IndexArithmetic(before).add(memref.DimOp(buffer, constant(dimension, before)))
+    sizes = emit_sizes(view.src, before)
+    return product_of_sizes([sizes[d] for d in groups_of(view)[dimension]], IndexArithmetic(before))
+
+
+def product_of_sizes(sizes: Sequence[int | SSAValue], emitter: IndexArithmetic) -> int | SSAValue:
+    """Return the product of sizes, which is computed if it is not one of them or a number."""
+    if len(sizes) == 1:
+        return sizes[0]
+    total = prod(size if isinstance(size, int) else IndexExpr.of(size) for size in sizes)
+    return total if isinstance(total, int) else emitter.emit(total)
 
 
 def make_buffer(
