@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from relex.passes.loops.apply_schedule import ApplySchedulePass as ApplySchedulePass
     from relex.passes.loops.apply_tuning import ApplyTuningPass as ApplyTuningPass
     from relex.passes.loops.block_rows import BlockRowsPass as BlockRowsPass
+    from relex.passes.loops.cancel_divisions import CancelDivisionsPass as CancelDivisionsPass
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
     from relex.passes.loops.compact_buffers import CompactBuffersPass as CompactBuffersPass
     from relex.passes.loops.fold_init_blocks import FoldInitBlocksPass as FoldInitBlocksPass

@@ -81,11 +81,11 @@ def known_size(size: int | SSAValue) -> Hashable:
         case memref.DimOp(source=buffer, index=index) if (dimension := constant_value(index)) is not None:
             return dimension_of(buffer, dimension) or size
         case _:
-            found = index_of(size, _stated_size)
+            found = index_of(size, stated_size)
             return found if isinstance(found, int) else size if has_values(found) else str(found)
 
 
-def _stated_size(value: SSAValue) -> Index | None:
+def stated_size(value: SSAValue) -> Index | None:
     """Return the expression that the function states for a dimension of a buffer, if a value asks for one."""
     size = known_size(value) if isinstance(value.owner, memref.DimOp) else None
     return parse_index(size) if isinstance(size, str) else size if isinstance(size, int) else None
