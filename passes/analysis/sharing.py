@@ -31,14 +31,14 @@ def is_understood(op: Operation) -> bool:
 def has_views(function: PrimFuncOp) -> bool:
     """Return whether a buffer of a function is a view of another one, so that different buffers may alias."""
     return any(
-        type(result.type) is MemRefType and not _is_only_view(op)
+        type(result.type) is MemRefType and not is_only_view(op)
         for op in walk(function)
         if type(op) is not AllocBufferOp
         for result in op.results
     )
 
 
-def _is_only_view(op: Operation) -> bool:
+def is_only_view(op: Operation) -> bool:
     """Return whether an op makes a view of an argument that the function uses for nothing else but its sizes."""
     return (
         type(op) is memref.CollapseShapeOp
@@ -50,13 +50,13 @@ def _is_only_view(op: Operation) -> bool:
 def accessed(buffer: SSAValue) -> SSAValue:
     """Return the buffer whose elements a function accesses in the place of an argument: its only view, or itself."""
     views = [use.operation for use in buffer.uses if type(use.operation) is memref.CollapseShapeOp]
-    return views[0].results[0] if views and _is_only_view(views[0]) else buffer
+    return views[0].results[0] if views and is_only_view(views[0]) else buffer
 
 
 def viewed(buffer: SSAValue) -> SSAValue:
     """Return the argument that a buffer is the only view of, or itself."""
     view = buffer.owner
-    return view.src if isinstance(view, memref.CollapseShapeOp) and _is_only_view(view) else buffer
+    return view.src if isinstance(view, memref.CollapseShapeOp) and is_only_view(view) else buffer
 
 
 def is_spatial(loop: ForOp) -> bool:
