@@ -182,7 +182,7 @@ def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
     if read.type != written.type or _dims(function, source) != _dims(function, target):
         return False
     of_read, of_written = accessed(read), accessed(written)
-    if of_read.type != of_written.type:
+    if of_read.type != of_written.type or isinstance(of_written.owner, memref.ExpandShapeOp):
         return False
     readers, writers = (
         [use.operation for use in buffer.uses if not isinstance(use.operation, memref.DimOp)]

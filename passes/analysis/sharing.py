@@ -18,9 +18,12 @@ from relex.passes.analysis.kept import once
 
 _UNDERSTOOD = {
     *(AllocBufferOp, BlockOp, ForOp, InitOp),
-    *(memref.CollapseShapeOp, memref.LoadOp, memref.StoreOp),
+    *(memref.CollapseShapeOp, memref.ExpandShapeOp, memref.LoadOp, memref.StoreOp),
     *(scf.ForOp, scf.IfOp, scf.YieldOp),
 }
+
+
+_RESHAPES = (memref.CollapseShapeOp, memref.ExpandShapeOp)
 
 
 def is_understood(op: Operation) -> bool:
@@ -41,7 +44,7 @@ def has_views(function: PrimFuncOp) -> bool:
 def is_only_view(op: Operation) -> bool:
     """Return whether an op makes a view of an argument that the function uses for nothing else but its sizes."""
     return (
-        type(op) is memref.CollapseShapeOp
+        isinstance(op, _RESHAPES)
         and isinstance(op.src, BlockArgument)
         and all(use.operation is op or type(use.operation) is memref.DimOp for use in op.src.uses)
     )
@@ -49,14 +52,14 @@ def is_only_view(op: Operation) -> bool:
 
 def accessed(buffer: SSAValue) -> SSAValue:
     """Return the buffer whose elements a function accesses in the place of an argument: its only view, or itself."""
-    views = [use.operation for use in buffer.uses if type(use.operation) is memref.CollapseShapeOp]
+    views = [use.operation for use in buffer.uses if isinstance(use.operation, _RESHAPES)]
     return views[0].results[0] if views and is_only_view(views[0]) else buffer
 
 
 def viewed(buffer: SSAValue) -> SSAValue:
     """Return the argument that a buffer is the only view of, or itself."""
     view = buffer.owner
-    return view.src if isinstance(view, memref.CollapseShapeOp) and is_only_view(view) else buffer
+    return view.src if isinstance(view, _RESHAPES) and is_only_view(view) else buffer
 
 
 def is_spatial(loop: ForOp) -> bool:

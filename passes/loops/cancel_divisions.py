@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 
 from xdsl.context import Context
@@ -24,10 +25,12 @@ from relex.dialects.op_edits import replace_by
 from relex.dialects.sizes.attributes import has_unknown, stated_requirements
 from relex.dialects.sizes.requirements import Requirement
 from relex.dialects.tir import BlockOp, ForOp, IterKind, IterVar, LoopKind, PrimFuncOp, loops_around
+from relex.dialects.tir.accesses import is_access
 from relex.dialects.tir.indices import dimension_of, known_size, sizes_of, stated_size
-from relex.dialects.walks import holds, walk, walk_of
+from relex.dialects.walks import ancestors, holds, walk, walk_of
 from relex.passes.analysis.loop_tree import base_name, blocks_in, function_of, loops_in
 from relex.passes.driver.base import RelexPass
+from relex.passes.rewriting.buffer_edits import emit_sizes, expand
 from relex.passes.rewriting.index_arithmetic import IndexArithmetic, constant, remove_unused
 from relex.passes.rewriting.loop_edits import new_loop, set_extent, take_body
 
@@ -53,14 +56,16 @@ class CancelDivisionsPass(RelexPass):
     ```
 
     A variable that is divided itself becomes two, with a loop each, if the size divides its extent: in copies of rows.
+    Arguments in which only such variables are indices have views.
 
     ```mlir
     tir.for %i in (%3n) {
       ... // y[i] = x[i % n]
     }
     // cancel-divisions
+    %a = memref.expand_shape %y [[0, 1]] output_shape [3, %n] : memref<?xf32> into memref<3x?xf32>
     tir.for %i0, %i1 in (3, %n) {
-      ... // y[i0 * n + i1] = x[i1]
+      ... // a[i0, i1] = x[i1]
     }
     ```
 
@@ -73,18 +78,22 @@ class CancelDivisionsPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.ops if isinstance(f, PrimFuncOp)]:
-            if any(map(has_unknown, function.function_type.inputs)) and SCHEDULED_ATTR not in function.attributes:
+            is_dynamic = any(map(has_unknown, function.function_type.inputs))
+            if is_dynamic and function.noalias and SCHEDULED_ATTR not in function.attributes:
                 _cancel_in(function)
 
 
 def _cancel_in(function: PrimFuncOp) -> None:
     requirements = stated_requirements(function)
+    pairs: dict[SSAValue, _Pair] = {}
     for block in [*blocks_in(function)]:
         while (cut := _Cut.of(block, requirements)) is not None:
-            block = cut.make()
+            block = cut.make(pairs)
         for op in _divisions(block):
             _cancel(op, _Sizes.around(block, requirements))
         remove_unused([*walk(block)])
+    if pairs:
+        _expand(function, pairs)
 
 
 def _divisions(block: BlockOp) -> list[Division]:
@@ -192,6 +201,21 @@ def _cancel(op: Division, sizes: _Sizes) -> None:
 
 
 @dataclass(frozen=True)
+class _Pair:
+    """The variables that a variable was cut to, and their extents."""
+
+    quotient: SSAValue
+    remainder: SSAValue
+    parts: int | SSAValue
+    divisor: SSAValue
+
+    @property
+    def extents(self) -> tuple[int | SSAValue, int | SSAValue]:
+        """The extents of the two."""
+        return self.parts, self.divisor
+
+
+@dataclass(frozen=True)
 class _Cut:
     """A variable of a block that becomes two: its quotient and remainder by a size."""
 
@@ -222,8 +246,8 @@ class _Cut:
                     return cls(block, v, loop, divisor, parts)
         return None
 
-    def make(self) -> BlockOp:
-        """Cut the variable and its loop. Return the new block."""
+    def make(self, pairs: dict[SSAValue, _Pair]) -> BlockOp:
+        """Cut the variable and its loop. Return the new block. Note the sums that take the place of the variable."""
         labels = Names(loop.label.data for loop in loops_in(function_of(self.loop)) if loop.label is not None)
         base = base_name(self.loop)
         nest = [self.loop, *loops_around(self.loop)][-1]
@@ -233,9 +257,9 @@ class _Cut:
         self.loop.body.block.add_op(inner)
         set_extent(self.loop, parts)
         self.loop.label = StringAttr(labels.fresh(f"{base}_0"))
-        return self._new_block(inner, parts)
+        return self._new_block(inner, parts, pairs)
 
-    def _new_block(self, inner: ForOp, parts: int | SSAValue) -> BlockOp:
+    def _new_block(self, inner: ForOp, parts: int | SSAValue, pairs: dict[SSAValue, _Pair]) -> BlockOp:
         block, quotient = self.block, self.variable.variable
         uses, body, old = [*quotient.uses], block.body.block, block.iter_vars
         remainder = body.insert_arg(IndexType(), quotient.index + 1)
@@ -249,6 +273,7 @@ class _Cut:
                 emitter = IndexArithmetic(place)
                 skipped = emitter.add(arith.MuliOp(quotient, self.divisor))
                 sums[place] = emitter.add(arith.AddiOp(skipped, remainder))
+                pairs[sums[place]] = _Pair(quotient, remainder, parts, self.divisor)
             use.operation.operands[use.index] = sums[place]
         variables = list[tuple[IterKind, int | SSAValue, SSAValue]]()
         for v in old:
@@ -262,3 +287,27 @@ class _Cut:
         new.attributes |= block.attributes
         replace_by(block, new)
         return new
+
+
+def _expand(function: PrimFuncOp, pairs: Mapping[SSAValue, _Pair]) -> None:
+    """Let dimensions that only variables index that were cut in the same way be two, so that these are indices."""
+    found: dict[SSAValue, list[memref.LoadOp | memref.StoreOp]] = {}
+    for op in walk_of(function, memref.LoadOp, memref.StoreOp):
+        found.setdefault(op.memref, []).append(op)
+    for buffer, accesses in found.items():
+        cut: dict[int, _Pair] = {}
+        for d, indices in enumerate(zip(*(op.indices for op in accesses), strict=True)):
+            extents = {pair.extents if (pair := pairs.get(index)) is not None else None for index in indices}
+            if len(extents) == 1 and indices[0] in pairs:
+                cut[d] = pairs[indices[0]]
+        is_accessed = all(is_access(use.operation) or type(use.operation) is memref.DimOp for use in buffer.uses)
+        if not cut or not is_accessed or buffer not in function.args:
+            continue
+        nest = next(op for op in function.body.block.ops if any(holds(op, access) for access in accesses))
+        sizes = [cut[d].extents if d in cut else (size,) for d, size in enumerate(emit_sizes(buffer, nest))]
+        view = expand(buffer, sizes, nest)
+        for op in accesses:
+            both = ((pairs[i].quotient, pairs[i].remainder) if d in cut else (i,) for d, i in enumerate(op.indices))
+            stored = [op.value] if isinstance(op, memref.StoreOp) else []
+            op.operands = [*stored, view, *chain.from_iterable(both)]
+            remove_unused([*walk(next(scope for scope in ancestors(op) if isinstance(scope, BlockOp)))])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from itertools import takewhile
+from itertools import chain, takewhile
 from math import prod
 from operator import is_not
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr, MemRefType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -39,8 +39,11 @@ def emit_sizes(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:
 
 
 def _emit_size(buffer: SSAValue, dimension: int, before: Operation) -> int | SSAValue:
-    """Return a size that is only known at run time: of a view, it is the product of the sizes that are one in it."""
-    if not isinstance(view := buffer.owner, memref.CollapseShapeOp):
+    """Return a size that is only known at run time. Those of views are computed from others."""
+    view = buffer.owner
+    if isinstance(view, memref.ExpandShapeOp):
+        return view.output_shape[view.static_output_shape.get_values()[:dimension].count(DYNAMIC_INDEX)]
+    if not isinstance(view, memref.CollapseShapeOp):
         return IndexArithmetic(before).add(memref.DimOp(buffer, constant(dimension, before)))
     sizes = emit_sizes(view.src, before)
     return product_of_sizes([sizes[d] for d in groups_of(view)[dimension]], IndexArithmetic(before))
@@ -106,4 +109,23 @@ def collapse(function: PrimFuncOp, buffer: SSAValue, groups: Sequence[Sequence[i
     owner = buffer.owner
     place = InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(function.body.block)
     Rewriter.insert_op(view, place)
+    return view.result
+
+
+def expand(buffer: SSAValue, sizes: Sequence[Sequence[int | SSAValue]], before: Operation) -> SSAValue:
+    """Return a view of a buffer in which each dimension is as many as it has sizes, made before an op."""
+    kind = buffer.type
+    assert isa(kind, MemRefType)
+    parts = [*chain.from_iterable(sizes)]
+    shape = [size if isinstance(size, int) else DYNAMIC_INDEX for size in parts]
+    dimensions = iter(range(len(parts)))
+    groups = ArrayAttr([ArrayAttr([IntegerAttr(next(dimensions), i64) for _ in group]) for group in sizes])
+    view = memref.ExpandShapeOp(
+        operands=[buffer, [size for size in parts if isinstance(size, SSAValue)]],
+        result_types=[MemRefType(kind.element_type, shape, memory_space=kind.memory_space)],
+        properties={"reassociation": groups, "static_output_shape": DenseArrayBase.from_list(i64, shape)},
+    )
+    view.location = before.location
+    view.result.name_hint = buffer.name_hint
+    Rewriter.insert_op(view, InsertPoint.before(before))
     return view.result

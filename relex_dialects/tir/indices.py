@@ -102,6 +102,8 @@ def dimension_of(buffer: SSAValue, dimension: int) -> Hashable | None:
     if isinstance(buffer.owner, memref.CollapseShapeOp):
         sizes = [dimension_of(buffer.owner.src, d) for d in groups_of(buffer.owner)[dimension]]
         return product_of(sizes) or (buffer, dimension)
+    if isinstance(buffer.owner, memref.ExpandShapeOp):
+        return known_size(buffer.owner.output_shape[shape[:dimension].count(DYNAMIC_INDEX)])
     return stated_name(buffer, dimension) or (buffer, dimension)
 
 
