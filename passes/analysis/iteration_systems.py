@@ -100,7 +100,7 @@ class Instance(LinearForms):
         return self._stated(parse_index(stated))
 
     def _stated(self, size: Index) -> Index:
-        """Return the linear form of an expression of names. A product of sizes is a number of its own."""
+        """Return the linear form of an expression of names. A product of sizes is a separate unknown."""
         return self.linear(replace_atoms(size, self._size_of))
 
     def _size_of(self, atom: Atom) -> Index | None:

@@ -41,7 +41,7 @@ class JoinDimensionsPass(RelexPass):
     loops joined by `schedule-cpu`, where indices become quotients and remainders; by dynamic sizes, these would be
     divisions.
 
-    Two loops are joined if one holds nothing but the other, and all blocks in them use both variables to index
+    Two loops are joined if one holds only the other, and all blocks in them use both variables to index
     neighbouring dimensions of the size that the inner loop runs through, and for nothing else. Arguments have views.
 
     ```mlir
@@ -74,7 +74,7 @@ class JoinDimensionsPass(RelexPass):
 
 @dataclass(frozen=True)
 class _Pair:
-    """A loop that holds nothing but another, and the variables of the blocks in them that are bound to the two."""
+    """A loop that holds only another, and the variables of the blocks in them that are bound to the two."""
 
     outer: ForOp
     inner: ForOp

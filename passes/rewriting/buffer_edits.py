@@ -39,7 +39,7 @@ def emit_sizes(buffer: SSAValue, before: Operation) -> list[int | SSAValue]:
 
 
 def _emit_size(buffer: SSAValue, dimension: int, before: Operation) -> int | SSAValue:
-    """Return a size that is only known at run time. Those of views are computed from others."""
+    """Return a size that is only known at run time. Sizes of views are computed from others."""
     view = buffer.owner
     if isinstance(view, memref.ExpandShapeOp):
         return view.output_shape[view.static_output_shape.get_values()[:dimension].count(DYNAMIC_INDEX)]

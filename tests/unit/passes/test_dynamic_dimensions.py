@@ -152,7 +152,7 @@ def test_results_are_those_of_the_program(name: str) -> None:
 
 
 def test_strict_sums_keep_their_order() -> None:
-    """They are those of one row, bit for bit."""
+    """They are the sums of one row, bit for bit."""
     rows = unary("sum", "tensor<?x?xf32>", "tensor<f32>", "axis = [0, 1]")
     row = unary("sum", "tensor<?xf32>", "tensor<f32>", "axis = [0]")
     x = RNG.standard_normal((37, 23)).astype(np.float32)
