@@ -17,13 +17,13 @@ from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.names import Names
 from relex.dialects.op_edits import replace_by
 from relex.dialects.sizes.attributes import has_unknown
-from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterVar, LoopKind, PrimFuncOp, loops_around
+from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, IterVar, LoopKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import is_access
 from relex.dialects.tir.indices import dimension_of, known_size, sizes_of
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.passes.analysis.buffers import allocated_sizes
-from relex.passes.analysis.loop_tree import base_name, blocks_in, loops_in
+from relex.passes.analysis.loop_tree import base_name, blocks_in, is_reduction, loops_in
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.buffer_edits import collapse, make_buffer, product_of_sizes, replace_sizes
 from relex.passes.rewriting.index_arithmetic import IndexArithmetic
@@ -42,7 +42,8 @@ class JoinDimensionsPass(RelexPass):
     divisions.
 
     Two loops are joined if one holds only the other, and all blocks in them use both variables to index
-    neighbouring dimensions of the size that the inner loop runs through, and for nothing else. Arguments have views.
+    neighbouring dimensions of the size that the inner loop runs through, and for nothing else. Rows of a product stay.
+    Arguments have views.
 
     ```mlir
     tir.prim_func @exp(%x: memref<8x?x?xf32>) outs(%y: memref<8x?x?xf32>) {
@@ -96,11 +97,20 @@ class _Pair:
         variables: dict[SSAValue, SSAValue] = {}
         for block in blocks_in(inner):
             first, second = (_bound_to(loop, block) for loop in (outer, inner))
-            if first is None or second is None or first.kind is not second.kind:
+            if first is None or second is None or first.kind is not second.kind or _are_rows(second, block):
                 return None
             variables[first.variable] = second.variable
         used = [use.operation for loop in (outer, inner) for use in loop.variable.uses]
         return cls(outer, inner, variables) if len(used) == 2 * len(variables) else None
+
+
+def _are_rows(variable: IterVar, block: BlockOp) -> bool:
+    """Return whether a variable selects a row of a product. Tiles go from row to row anyway, and one long loop of rows
+    takes more steps to schedule."""
+    stores = walk_of(block, memref.StoreOp)
+    read = {load.memref for load in walk_of(block, memref.LoadOp)} - {store.memref for store in stores}
+    is_product = is_reduction(block) and len(read) > 1 and variable.kind is IterKind.SPATIAL
+    return is_product and all(store.indices[-1] is not variable.variable for store in stores)
 
 
 def _bound_to(loop: ForOp, block: BlockOp) -> IterVar | None:
