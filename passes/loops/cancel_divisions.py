@@ -45,33 +45,29 @@ class CancelDivisionsPass(RelexPass):
     Removes divisions by dynamic sizes from the indices of blocks, where quotients and remainders follow from how far
     variables run. Reshapes leave such indices when they are fused. A division takes some 20 cycles, for each element.
 
+    A variable that is divided itself becomes two, with a loop each, if the size divides its extent: in copies of rows.
+    Arguments in which only such variables are indices have views.
+
     ```mlir
     tir.for %i, %j in (%h, %w) {
       ... // y[i, j] = x[(i * w + j) // w, (i * w + j) % w]
+    }
+    tir.for %i in (%3n) {
+      ... // z[i] = r[i % n]
     }
     // cancel-divisions
     tir.for %i, %j in (%h, %w) {
       ... // y[i, j] = x[i, j]
     }
-    ```
-
-    A variable that is divided itself becomes two, with a loop each, if the size divides its extent: in copies of rows.
-    Arguments in which only such variables are indices have views.
-
-    ```mlir
-    tir.for %i in (%3n) {
-      ... // y[i] = x[i % n]
-    }
-    // cancel-divisions
-    %a = memref.expand_shape %y [[0, 1]] output_shape [3, %n] : memref<?xf32> into memref<3x?xf32>
+    %a = memref.expand_shape %z [[0, 1]] output_shape [3, %n] : memref<?xf32> into memref<3x?xf32>
     tir.for %i0, %i1 in (3, %n) {
-      ... // a[i0, i1] = x[i1]
+      ... // a[i0, i1] = r[i1]
     }
     ```
 
-    Where both its quotient and its remainder are indices of one element, they are left to `convert-tir-to-scf`, which
-    makes one index of them. `relex.dims` says which sizes are equal, as `inline-blocks` states it, and `relex.requires`
-    which divide others.
+    Where both the quotient and the remainder of a variable are indices of one element, they are left to
+    `convert-tir-to-scf`, which makes one index of them. `relex.dims` says which sizes are equal, as `inline-blocks`
+    states it, and `relex.requires` which divide others.
     """
 
     name = "cancel-divisions"
