@@ -36,6 +36,7 @@ from relex.passes import (
     ApplySchedulePass,
     BlockChannelsPass,
     BlockRowsPass,
+    CancelDivisionsPass,
     CancelTransposesPass,
     CarryNumbersPass,
     CompactBuffersPass,
@@ -49,6 +50,7 @@ from relex.passes import (
     InferSizesPass,
     InlineBlocksPass,
     InterchangeLoopsPass,
+    JoinDimensionsPass,
     JoinRowsPass,
     LocalizeSizesPass,
     MergeLoopsPass,
@@ -85,8 +87,9 @@ class RelexPipelinePass(RelexPass):
     // move-bytes,delay-scales,merge-scales,round-to-bytes,fold-batch-norm,split-windows,block-channels,pack-bytes,
     // join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
-    // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,block-rows,split-reductions,annotate-finite,
-    // apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,compact-buffers,share-loops,
+    // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,cancel-divisions,join-dimensions,block-rows,
+    // split-reductions,annotate-finite,apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,
+    // compact-buffers,share-loops,
     // annotate-signatures,carry-numbers,lower-call-tir,plan-memory,convert-tir-to-scf,expand-floats,vectorize-loops,
     // expand-math,expand-dot4,expand-look-ups,outline-parallel-loops,annotate-temporaries,
     // scf-parallel-for-to-nested-fors,convert-scf-while-to-cf,convert-scf-to-cf,return-failures,convert-to-llvm,
@@ -212,5 +215,7 @@ def _kernels(strict: bool) -> list[ModulePass]:
     """The passes that group operators, make one loop function of each group, tile the large ones, and share them."""
     fusion = [FuseOpsPass(strict=strict), LegalizeOpsPass(strict), FuseTirPass(), InlineBlocksPass()]
     own = ApplySchedulePass(final=True)
+    sizes = [CancelDivisionsPass(), JoinDimensionsPass()]
     schedule = [BlockRowsPass(), SplitReductionsPass(), AnnotateFinitePass(), own, ScheduleCpuPass()]
-    return [*fusion, *schedule, RewriteLayoutPass(), MergeLoopsPass(), CompactBuffersPass(), ShareLoopsPass()]
+    memory = [RewriteLayoutPass(), MergeLoopsPass(), CompactBuffersPass(), ShareLoopsPass()]
+    return [*fusion, *sizes, *schedule, *memory]

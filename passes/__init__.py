@@ -52,11 +52,13 @@ if TYPE_CHECKING:
     from relex.passes.loops.apply_schedule import ApplySchedulePass as ApplySchedulePass
     from relex.passes.loops.apply_tuning import ApplyTuningPass as ApplyTuningPass
     from relex.passes.loops.block_rows import BlockRowsPass as BlockRowsPass
+    from relex.passes.loops.cancel_divisions import CancelDivisionsPass as CancelDivisionsPass
     from relex.passes.loops.check_tir import CheckTirPass as CheckTirPass
     from relex.passes.loops.compact_buffers import CompactBuffersPass as CompactBuffersPass
     from relex.passes.loops.fold_init_blocks import FoldInitBlocksPass as FoldInitBlocksPass
     from relex.passes.loops.inline_blocks import InlineBlocksPass as InlineBlocksPass
     from relex.passes.loops.interchange_loops import InterchangeLoopsPass as InterchangeLoopsPass
+    from relex.passes.loops.join_dimensions import JoinDimensionsPass as JoinDimensionsPass
     from relex.passes.loops.merge_loops import MergeLoopsPass as MergeLoopsPass
     from relex.passes.loops.rewrite_layout import RewriteLayoutPass as RewriteLayoutPass
     from relex.passes.loops.schedule_cpu import ScheduleCpuPass as ScheduleCpuPass

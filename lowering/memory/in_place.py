@@ -26,7 +26,7 @@ from relex.lowering.memory.loops_in_place import loops_in_place
 from relex.lowering.memory.needs import BufferSizes
 from relex.passes.analysis.dependence import Meeting
 from relex.passes.analysis.iteration_systems import comes_first, scopes_around
-from relex.passes.analysis.sharing import is_understood
+from relex.passes.analysis.sharing import accessed, is_understood
 from relex.passes.rewriting.loop_edits import erase_empty
 
 
@@ -181,9 +181,12 @@ def may_share_place(function: PrimFuncOp, source: int, target: int) -> bool:
     read, written = function.args[source], function.args[target]
     if read.type != written.type or _dims(function, source) != _dims(function, target):
         return False
+    of_read, of_written = accessed(read), accessed(written)
+    if of_read.type != of_written.type or isinstance(of_written.owner, memref.ExpandShapeOp):
+        return False
     readers, writers = (
         [use.operation for use in buffer.uses if not isinstance(use.operation, memref.DimOp)]
-        for buffer in (read, written)
+        for buffer in (of_read, of_written)
     )
     loads = [op for op in readers if isinstance(op, memref.LoadOp)]
     stores = [op for op in writers if isinstance(op, memref.StoreOp)]
@@ -227,8 +230,12 @@ def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimF
     in one buffer: that input is gone."""
     new = function.clone()
     kept = [i for i in range(len(new.args)) if i != source]
-    new.args[source].replace_all_uses_with(new.args[target])
-    _erase_copies(new.args[target])
+    read, written = (accessed(new.args[i]) for i in (source, target))
+    read.replace_all_uses_with(written)
+    if read is not new.args[source]:
+        Rewriter.erase_op(read.owner)
+        new.args[source].replace_all_uses_with(new.args[target])
+    _erase_copies(written)
     new.body.block.erase_arg(new.args[source])
     new.sym_name, new.sym_visibility = StringAttr(name), StringAttr("private")
     new.function_type = FunctionType.from_lists([function.function_type.inputs.data[i] for i in kept], [])

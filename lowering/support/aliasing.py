@@ -6,6 +6,7 @@ from xdsl.dialects import func, memref
 from xdsl.ir import BlockArgument, SSAValue
 
 from relex.dialects.function_arguments import argument_attr
+from relex.passes.analysis.sharing import viewed
 
 NOALIAS = "llvm.noalias"
 """The attribute of an argument whose memory is accessed by no other value, if it is written at all."""
@@ -13,7 +14,8 @@ NOALIAS = "llvm.noalias"
 
 def has_own_memory(buffer: SSAValue) -> bool:
     """Return whether no other value accesses elements that are written through this one: a buffer that the function
-    allocates, or an argument that says so."""
+    allocates, or an argument that says so, or the only view of one."""
+    buffer = viewed(buffer)
     if (argument := _argument_of(buffer)) is not None:
         return argument_attr(*argument, NOALIAS) is not None
     return _is_allocated(buffer)
@@ -22,6 +24,7 @@ def has_own_memory(buffer: SSAValue) -> bool:
 def are_apart(written: SSAValue, other: SSAValue) -> bool:
     """Return whether elements that are written through a buffer are not accessed through another one, which the
     function allocates or gets as an argument."""
+    written, other = viewed(written), viewed(other)
     is_known = _is_allocated(other) or _argument_of(other) is not None
     return written is not other and is_known and has_own_memory(written)
 

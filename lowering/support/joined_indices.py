@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefType, NoneAttr, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, NoneAttr
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects import tir
-from relex.dialects.index.text import parse_index
-from relex.dialects.tir.indices import dimension_of, known_size
+from relex.dialects.tir.indices import dimension_of, known_size, product_of, sizes_of
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
+from relex.passes.rewriting.buffer_edits import collapse
 
 Group = tuple[int, int]
 """The first and the last of some dimensions."""
@@ -119,34 +117,12 @@ def _is_size(value: SSAValue, buffer: SSAValue, first: int, last: int) -> bool:
     found = known_size(value)
     if len(sizes) == 1:
         return found == sizes[0]
-    return isinstance(found, str) and found == _product(sizes)
-
-
-def _product(sizes: Sequence[Hashable]) -> str | None:
-    product = parse_index("1")
-    for size in sizes:
-        if not isinstance(size, int | str):
-            return None
-        product = product * (parse_index(size) if isinstance(size, str) else size)
-    return str(product)
+    return isinstance(found, str) and found == product_of(sizes)
 
 
 def _collapsed(function: tir.PrimFuncOp, buffer: SSAValue, group: Group) -> SSAValue:
     """Return the view of a buffer in which some dimensions are one."""
-    kind, (first, last) = buffer.type, group
-    assert isa(kind, MemRefType)
-    shape = kind.get_shape()
-    dimensions = [[d] for d in range(first)] + [[*range(first, last + 1)]] + [[d] for d in range(last + 1, len(shape))]
-    sizes = [[shape[d] for d in dims] for dims in dimensions]
-    joined = [DYNAMIC_INDEX if DYNAMIC_INDEX in part else prod(part) for part in sizes]
-    groups = ArrayAttr([ArrayAttr([IntegerAttr(d, i64) for d in dims]) for dims in dimensions])
-    view = memref.CollapseShapeOp(
-        operands=[buffer],
-        result_types=[MemRefType(kind.element_type, joined, memory_space=kind.memory_space)],
-        properties={"reassociation": groups},
-    )
-    view.location = function.location
-    owner = buffer.owner
-    place = InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(function.body.block)
-    Rewriter.insert_op(view, place)
-    return view.result
+    first, last = group
+    count = len(sizes_of(buffer))
+    dimensions = [[d] for d in range(first)] + [[*range(first, last + 1)]] + [[d] for d in range(last + 1, count)]
+    return collapse(function, buffer, dimensions)

@@ -13,6 +13,7 @@ from relex.dialects.symbols import lookup
 from relex.dialects.tir import AllocBufferOp, CallLoopsOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.iteration_systems import Instance
+from relex.passes.analysis.sharing import is_only_view
 
 
 def element_in(access: Access, instance: Instance) -> list[Index]:
@@ -55,6 +56,6 @@ def strangers(function: PrimFuncOp) -> list[tuple[Operation, SSAValue]]:
     return [
         (op, buffer)
         for op in function.body.walk()
-        if op not in known and not isinstance(op, _HARMLESS)
+        if op not in known and not isinstance(op, _HARMLESS) and not is_only_view(op)
         for buffer in _buffers(op.operands)
     ]

@@ -12,22 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects import memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
 from relex.dialects.errors import name_of
-from relex.dialects.index.atoms import VariableOrigin
+from relex.dialects.index.atoms import Atom, Product, Symbol, VariableOrigin
 from relex.dialects.index.constraints import System, less, limits_of, within
 from relex.dialects.index.domains import constant_value
-from relex.dialects.index.expr import Index, names_in
+from relex.dialects.index.expr import Index
 from relex.dialects.index.from_ir import EXPRESSIONS
 from relex.dialects.index.linear_forms import LinearForms
-from relex.dialects.index.text import parse_index
-from relex.dialects.index.values import substitute
+from relex.dialects.index.text import parse_index, text_of_atom
+from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp, loops_around
-from relex.dialects.tir.indices import stated_name
+from relex.dialects.tir.indices import dimension_of, known_size
 from relex.dialects.upstream.hints import isa
 from relex.passes.analysis.conditional_values import CHOICES, condition_of, type_limits
 from relex.passes.analysis.loop_tree import variables_of_kind
@@ -94,11 +94,17 @@ class Instance(LinearForms):
     def _argument_size(self, buffer: SSAValue, dimension: int) -> Index:
         if self._outer is not None:
             return self._outer._argument_size(buffer, dimension)
-        stated = stated_name(buffer, dimension)
-        if stated is None:
+        stated = dimension_of(buffer, dimension)
+        if not isinstance(stated, str):
             return self._named_size((buffer, dimension), f"size({name_of(buffer)}, {dimension})")
-        expression = parse_index(stated)
-        return self.linear(substitute(expression, {n: self._named_size(n, n) for n in names_in(expression)}))
+        return self._stated(parse_index(stated))
+
+    def _stated(self, size: Index) -> Index:
+        """Return the linear form of an expression of names. A product of sizes is a separate unknown."""
+        return self.linear(replace_atoms(size, self._size_of))
+
+    def _size_of(self, atom: Atom) -> Index | None:
+        return self._named_size(text := text_of_atom(atom), text) if isinstance(atom, Symbol | Product) else None
 
     def _named_size(self, key: object, text: str) -> Index:
         if key not in self._sizes:
@@ -115,6 +121,8 @@ class Instance(LinearForms):
         if isinstance(op, memref.DimOp) and (d := constant_value(op.index)) is not None:
             if isa(op.source.type, MemRefType) and 0 <= d < op.source.type.get_num_dims():
                 return self.size(op.source, d)
+        if isinstance(op, arith.MuliOp) and isinstance(size := known_size(value), str):
+            return self._stated(parse_index(size))
         if (found := self._computed(op)) is not None:
             (low, high), (smallest, largest) = limits_of(found), type_limits(value.type)
             if smallest <= low and high <= largest:  # It does not wrap around.

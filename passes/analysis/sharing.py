@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, InitOp, IterKind, PrimFuncOp
 from relex.dialects.tir.accesses import Access, accesses, is_pure, variables_in
@@ -16,7 +16,14 @@ from relex.passes.analysis.buffers import buffers_written
 from relex.passes.analysis.dependence import may_alias, may_conflict
 from relex.passes.analysis.kept import once
 
-_UNDERSTOOD = {AllocBufferOp, BlockOp, ForOp, InitOp, memref.LoadOp, memref.StoreOp, scf.ForOp, scf.IfOp, scf.YieldOp}
+_UNDERSTOOD = {
+    *(AllocBufferOp, BlockOp, ForOp, InitOp),
+    *(memref.CollapseShapeOp, memref.ExpandShapeOp, memref.LoadOp, memref.StoreOp),
+    *(scf.ForOp, scf.IfOp, scf.YieldOp),
+}
+
+
+_RESHAPES = (memref.CollapseShapeOp, memref.ExpandShapeOp)
 
 
 def is_understood(op: Operation) -> bool:
@@ -27,11 +34,32 @@ def is_understood(op: Operation) -> bool:
 def has_views(function: PrimFuncOp) -> bool:
     """Return whether a buffer of a function is a view of another one, so that different buffers may alias."""
     return any(
-        type(result.type) is MemRefType
+        type(result.type) is MemRefType and not is_only_view(op)
         for op in walk(function)
         if type(op) is not AllocBufferOp
         for result in op.results
     )
+
+
+def is_only_view(op: Operation) -> bool:
+    """Return whether an op makes a view of an argument that the function uses for nothing else but its sizes."""
+    return (
+        isinstance(op, _RESHAPES)
+        and isinstance(op.src, BlockArgument)
+        and all(use.operation is op or type(use.operation) is memref.DimOp for use in op.src.uses)
+    )
+
+
+def accessed(buffer: SSAValue) -> SSAValue:
+    """Return the buffer whose elements a function accesses in the place of an argument: its only view, or itself."""
+    views = [use.operation for use in buffer.uses if isinstance(use.operation, _RESHAPES)]
+    return views[0].results[0] if views and is_only_view(views[0]) else buffer
+
+
+def viewed(buffer: SSAValue) -> SSAValue:
+    """Return the argument that a buffer is the only view of, or itself."""
+    view = buffer.owner
+    return view.src if isinstance(view, _RESHAPES) and is_only_view(view) else buffer
 
 
 def is_spatial(loop: ForOp) -> bool:

@@ -33,6 +33,7 @@ from relex.dialects.tir import AllocBufferOp, ForOp, PrimFuncOp
 from relex.dialects.tir.accesses import Access
 from relex.passes.analysis.buffer_accesses import element_in, strangers, touches
 from relex.passes.analysis.iteration_systems import Instance, comes_first, idle_loops, scopes_around
+from relex.passes.analysis.sharing import accessed
 from relex.passes.checking.findings import Finding, element, finding_of, when
 from relex.passes.checking.uses import Use, uses_of
 from relex.passes.checking.verdicts import TOO_HARD, Undecided, Verdict, judge, unless_partial
@@ -46,13 +47,13 @@ def check_contents(function: PrimFuncOp) -> Iterator[Finding]:
     use."""
     strange = {buffer for _, buffer in strangers(function)}
     found = [touch for touch in touches(function) if touch.buffer not in strange]
-    writes: dict[SSAValue, list[Access]] = {buffer: [] for buffer in function.outputs}
+    writes: dict[SSAValue, list[Access]] = {buffer: [] for buffer in map(accessed, function.outputs)}
     for touch in found:
         if touch.is_write or isinstance(touch.buffer.owner, AllocBufferOp | memref.AllocOp | memref.AllocaOp):
             writes.setdefault(touch.buffer, []).extend([touch] if touch.is_write else [])
     reads = (touch for touch in found if not touch.is_write and touch.buffer in writes)
     of_reads = (_check_read(read, writes[read.buffer], found, function) for read in reads)
-    outputs = (output for output in function.outputs if output not in strange)
+    outputs = (output for output in map(accessed, function.outputs) if output not in strange)
     of_outputs = (_check_output(output, writes[output], function) for output in outputs)
     yield from filter(None, chain(of_reads, of_outputs))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
@@ -18,6 +18,7 @@ from relex.dialects.tir.blocks import BlockOp, IterKind, IterVar, loops_around
 from relex.dialects.tir.loops import ForOp
 from relex.dialects.tir.prim_func import AllocBufferOp, PrimFuncOp
 from relex.dialects.upstream.hints import isa
+from relex.dialects.upstream.reshapes import groups_of
 from relex.dialects.walks import reachable
 
 
@@ -80,11 +81,11 @@ def known_size(size: int | SSAValue) -> Hashable:
         case memref.DimOp(source=buffer, index=index) if (dimension := constant_value(index)) is not None:
             return dimension_of(buffer, dimension) or size
         case _:
-            found = index_of(size, _stated_size)
+            found = index_of(size, stated_size)
             return found if isinstance(found, int) else size if has_values(found) else str(found)
 
 
-def _stated_size(value: SSAValue) -> Index | None:
+def stated_size(value: SSAValue) -> Index | None:
     """Return the expression that the function states for a dimension of a buffer, if a value asks for one."""
     size = known_size(value) if isinstance(value.owner, memref.DimOp) else None
     return parse_index(size) if isinstance(size, str) else size if isinstance(size, int) else None
@@ -98,7 +99,22 @@ def dimension_of(buffer: SSAValue, dimension: int) -> Hashable | None:
         return shape[dimension]
     if isinstance(buffer.owner, AllocBufferOp):
         return known_size(buffer.owner.sizes[shape[:dimension].count(DYNAMIC_INDEX)])
+    if isinstance(buffer.owner, memref.CollapseShapeOp):
+        sizes = [dimension_of(buffer.owner.src, d) for d in groups_of(buffer.owner)[dimension]]
+        return product_of(sizes) or (buffer, dimension)
+    if isinstance(buffer.owner, memref.ExpandShapeOp):
+        return known_size(buffer.owner.output_shape[shape[:dimension].count(DYNAMIC_INDEX)])
     return stated_name(buffer, dimension) or (buffer, dimension)
+
+
+def product_of(sizes: Iterable[Hashable]) -> int | str | None:
+    """Return the product of sizes in the canonical form of `known_size`; None if one is neither a number nor named."""
+    total: Index = 1
+    for size in sizes:
+        if not isinstance(size, int | str):
+            return None
+        total = total * (parse_index(size) if isinstance(size, str) else size)
+    return total if isinstance(total, int) else str(total)
 
 
 def stated_name(buffer: SSAValue, dimension: int) -> str | None:

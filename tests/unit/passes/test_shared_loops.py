@@ -97,8 +97,9 @@ def test_one_nest_is_shared_as_a_whole(text: str) -> None:
 
 
 def test_a_batch_of_open_size_is_shared_with_what_is_in_it() -> None:
-    """It may be one: then there is nothing to share but the loops inside."""
-    assert shared(unary("layer_norm", "?x?x768", "axes = [-1] epsilon = 1.0e-5", weights="768")) == [None, None]
+    """It may be one: then there is nothing to share but the loops inside. Where these are one loop, it is shared."""
+    assert shared(unary("softmax", "?x?x768", "axis = 1")) == [None, 6]
+    assert shared(unary("layer_norm", "?x?x768", "axes = [-1] epsilon = 1.0e-5", weights="768")) == [None]
     kinds = "tensor<?x?x768xf32>, tensor<768x768xf32>"
     product = f"""
     module attributes {{{TARGET}}} {{
