@@ -113,7 +113,9 @@ def row(layout: str, weight: Array, rows: int, terms: int, options: argparse.Nam
     """Return a row of the table."""
     x = np.random.default_rng(1).normal(size=(rows, terms)).astype(np.float32)
     numbers = dequantized(BLOCK_LAYOUTS[layout], weight)
-    own = {"": product(layout, weight, x), "relex, bf16": product(layout, weight, x, "bf16")}
+    own = {name: product(layout, weight, x, kind) for name, kind in (("", "f32"), ("relex*", "i8"))}
+    if rows > 1:
+        own["relex, bf16"] = product(layout, weight, x, "bf16")
     named = {**own, "relex, f32": wide_product(numbers, x), **dict(others(layout, weight, x))}
     with ThreadPoolExecutor(1) as pool:
         results = list(pool.map(lambda call: call(), named.values()))
