@@ -1,28 +1,29 @@
-"""Products with weights in blocks of a few bits, on one thread: python -m benchmarks.block_weights
+"""Products with weights in blocks of a few bits: python -m benchmarks.block_weights
 
 A row of the table is a product of some rows of f32 with a weight of 4096 rows in blocks. `rate` is the rate at which
 relex reads the weight, and `share` that rate relative to the rate at which it adds up the integers of a buffer of the
-same size. The last column has other times, relative to this one: ONNX Runtime's `MatMulNBits` on the same numbers, for
-the layout that it has, in f32 and with `x` rounded to 8 bits, and products with the weight in f32.
-All take turns, and the least time of each
-counts, in time of the processor, so that other processes disturb little.
+same size. The last column has other times, relative to this one, of the same product by ggml (llama.cpp), and, in the
+layouts that they have, by ONNX Runtime's `MatMulNBits`, OpenVINO's compressed weights and PyTorch, and of products with
+the weight as floats. A star is for data that are rounded to 8 bits. All take turns, and the least time of each counts:
+on one thread in time of the processor, so that other processes disturb little.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
 
+from benchmarks.block_contenders import others
 from benchmarks.contenders import limit_threads
 from relex.dialects import parse_module
 from relex.dialects.relex.block_layouts import BLOCK_LAYOUTS
-from relex.dialects.relex.block_quantized import dequantized, parts_of
+from relex.dialects.relex.block_quantized import dequantized
 from relex.passes import BindParamsPass
 from relex.runtime import build
 
@@ -60,11 +61,11 @@ def blocks_of(layout: str, terms: int) -> Array:
     return blocks.reshape(COLUMNS, -1)
 
 
-def product(layout: str, weight: Array, x: Array) -> Call:
+def product(layout: str, weight: Array, x: Array, precision: str = "f32") -> Call:
     """The product in relex."""
     sizes = {"rows": len(x), "terms": x.shape[1], "columns": len(weight), "bytes": weight.shape[1]}
     module = parse_module(PRODUCT.format(layout=layout, **sizes))
-    main = build(BindParamsPass("main", {"w": weight})(module))["main"]
+    main = build(BindParamsPass("main", {"w": weight})(module), precision=precision)["main"]
     return lambda: main(x)
 
 
@@ -82,57 +83,53 @@ def sum_of(weight: Array) -> Call:
     return lambda: main(numbers)
 
 
-def onnx_runtime(weight: Array, x: Array, level: int) -> Call:
-    """The product with blocks of 32 numbers of 4 bits, and scales of f32, in ONNX Runtime, at a level of accuracy."""
-    ort, onnx = import_module("onnxruntime"), import_module("onnx")
-    scales, digits = parts_of(BLOCK_LAYOUTS["4_BITS_32_F32"], weight)
-    terms = x.shape[1]
-    stored = {"w": digits.reshape(COLUMNS, terms // 32, 16), "s": scales.view(np.float32).reshape(-1)}
-    node = onnx.helper.make_node(
-        *("MatMulNBits", ["x", "w", "s"], ["y"]),
-        domain="com.microsoft",
-        **{"K": terms, "N": COLUMNS, "bits": 4, "block_size": 32, "accuracy_level": level},
-    )
-    kind = onnx.TensorProto.FLOAT
-    ends = [onnx.helper.make_tensor_value_info(*end) for end in (("x", kind, x.shape), ("y", kind, (len(x), COLUMNS)))]
-    constants = [onnx.numpy_helper.from_array(array, name) for name, array in stored.items()]
-    graph = onnx.helper.make_graph([node], "product", ends[:1], ends[1:], constants)
-    sets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    model = onnx.helper.make_model(graph, opset_imports=sets, ir_version=8).SerializeToString()
-    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return lambda: session.run(None, {"x": x})[0]
+def least_times(calls: Sequence[Call], seconds: float, clock: Callable[[], float] = thread_time) -> list[float]:
+    """Return the least time for each call; they take turns for some seconds, each in a separate thread: libraries
+    set up tiles of matrix units once for a thread, and some leave them released."""
 
+    def timed(call: Call) -> float:
+        start = clock()
+        call()
+        return clock() - start
 
-def others(layout: str, weight: Array, x: Array) -> Iterator[tuple[str, Call]]:
-    """Yield the same product in other ways, by name."""
-    if layout == "4_BITS_32_F32" and find_spec("onnxruntime"):
-        yield "ONNX Runtime", onnx_runtime(weight, x, 0)
-        yield "with `x` in 8 bits", onnx_runtime(weight, x, 4)
-    numbers = dequantized(BLOCK_LAYOUTS[layout], weight)
-    yield "relex, f32", wide_product(numbers, x)
-    if find_spec("torch"):
-        torch = import_module("torch")
-        torch.set_num_threads(1)
-        wide, data = torch.from_numpy(numbers), torch.from_numpy(x)
-        yield "PyTorch, f32", lambda: torch.nn.functional.linear(data, wide)
-        half, narrow = wide.to(torch.bfloat16), data.to(torch.bfloat16)
-        yield "PyTorch, bf16", lambda: torch.nn.functional.linear(narrow, half)
-
-
-def least_times(calls: Sequence[Call], seconds: float) -> list[float]:
-    """Return the least time of the processor for each call; they take turns for some seconds."""
     least = [float("inf")] * len(calls)
-    end = perf_counter() + seconds
-    turns = 0
-    while turns < 3 or perf_counter() < end:
-        for i, call in enumerate(calls):
-            start = thread_time()
-            call()
-            least[i] = min(least[i], thread_time() - start)
-        turns += 1
+    end, turns = perf_counter() + seconds, 0
+    with ExitStack() as threads:
+        pools = [threads.enter_context(ThreadPoolExecutor(1)) for _ in calls]
+        while turns < 3 or perf_counter() < end:
+            for i, (pool, call) in enumerate(zip(pools, calls, strict=True)):
+                least[i] = min(least[i], pool.submit(timed, call).result())
+            turns += 1
     return least
+
+
+def is_right(found: Any, expected: Array) -> bool:
+    """Return whether a result is off by no more than data in 8 bits make it."""
+    array = found if isinstance(found, np.ndarray) else found.float().numpy()
+    return bool(np.linalg.norm(array - expected) < 0.02 * np.linalg.norm(expected))
+
+
+def row(layout: str, weight: Array, rows: int, terms: int, options: argparse.Namespace) -> str:
+    """Return a row of the table."""
+    x = np.random.default_rng(1).normal(size=(rows, terms)).astype(np.float32)
+    numbers = dequantized(BLOCK_LAYOUTS[layout], weight)
+    own = {name: product(layout, weight, x, kind) for name, kind in (("", "f32"), ("relex*", "i8"))}
+    if rows > 1:
+        own["relex, bf16"] = product(layout, weight, x, "bf16")
+    named = {**own, "relex, f32": wide_product(numbers, x), **dict(others(layout, weight, x))}
+    with ThreadPoolExecutor(1) as pool:
+        results = list(pool.map(lambda call: call(), named.values()))
+    expected = x @ numbers.T
+    wrong = [name for name, found in zip(named, results, strict=True) if not is_right(found, expected)]
+    calls = {name: call for name, call in named.items() if name not in wrong}
+    clock = thread_time if options.threads == 1 else perf_counter
+    added, time, *rest = least_times([sum_of(weight), *calls.values()], options.seconds, clock)
+    times = [f"{name} {other / time:.2f}" for name, other in zip(list(calls)[1:], rest, strict=True)]
+    return (
+        f"| {layout} | {rows} | {terms} | {weight.nbytes / 1e6:.1f} | {time * 1e3:.2f} ms "
+        f"| {2 * rows * COLUMNS * terms / time / 1e9:.0f} | {weight.nbytes / time / 1e9:.1f} GB/s "
+        f"| {added / time:.0%} | {', '.join(times + [f'{name} wrong' for name in wrong])} |"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -141,28 +138,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--layouts", nargs="+", default=LAYOUTS, choices=[*BLOCK_LAYOUTS], metavar="LAYOUT")
     parser.add_argument("--terms", type=int, nargs="+", default=(4096, 14336), help="the terms of each sum")
     parser.add_argument("--rows", type=int, nargs="+", default=(1, 4, 64, 512))
+    parser.add_argument("--threads", type=int, default=1, help="the number of threads (1)")
     parser.add_argument("--seconds", type=float, default=3, help="the time for a row of the table (3)")
     options = parser.parse_args(arguments)
-    limit_threads(1)
+    limit_threads(options.threads)
     print("| layout | rows | terms | MB | relex | Gflop/s | rate | share | others, relative |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---|")
     for layout in options.layouts:
         for terms in options.terms:
             weight = blocks_of(layout, terms)
             for rows in options.rows:
-                x = np.random.default_rng(1).normal(size=(rows, terms)).astype(np.float32)
-                named = dict(others(layout, weight, x))
-                own, added, *rest = least_times(
-                    [product(layout, weight, x), sum_of(weight), *named.values()], options.seconds
-                )
-                print(
-                    f"| {layout} | {rows} | {terms} | {weight.nbytes / 1e6:.1f} | {own * 1e3:.2f} ms "
-                    f"| {2 * rows * COLUMNS * terms / own / 1e9:.0f} | {weight.nbytes / own / 1e9:.1f} GB/s "
-                    f"| {added / own:.0%} | "
-                    + ", ".join(f"{name} {time / own:.1f}" for name, time in zip(named, rest, strict=True))
-                    + " |",
-                    flush=True,
-                )
+                print(row(layout, weight, rows, terms, options), flush=True)
     return 0
 
 

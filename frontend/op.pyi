@@ -162,6 +162,12 @@ def bitwise_or(lhs: Operand, rhs: Operand) -> Call:
 def bitwise_xor(lhs: Operand, rhs: Operand) -> Call:
     """Bitwise exclusive or of integers; on i1, the logical operator."""
 
+def block_digits(data: Operand, scales: Operand) -> Call:
+    """The multiples of its scale, as bytes, to which `relex.round_blocks` rounds each number of a block."""
+
+def block_scales(data: Operand, size: int) -> Call:
+    """The scales of numbers in blocks along the last dimension, by which `relex.round_blocks` rounds them."""
+
 def broadcast_to(operand: Operand, shape: Sequence[int | str], sizes: Sequence[str] | None = None) -> Call:
     """
     The elements repeated along dimensions of size 1 and along new leading dimensions, as NumPy broadcasts. A size of -1
@@ -411,6 +417,14 @@ def dense_blocks(data: Operand, scales: Operand, digits: Operand, layout: str) -
     with the bytes of the scales and the bytes of the digits in separate tensors. The weight is unpacked in registers:
     digits, and `data` where there is a minimum, are added up for each group before they are scaled. So a result is
     infinite where one of these sums is, however small its scale.
+    """
+
+def dense_words(data: Operand, data_scales: Operand, scales: Operand, digits: Operand, layout: str, least: int) -> Call:
+    """
+    A dense layer, as `relex.dense_blocks`, of data in blocks of bytes, each with a scale: `relex.block_digits`, packed
+    in words. Digits of the weight are unsigned, in words, too: a word has four of 8 bits, or eight of 4 bits, the first
+    four in the low halves of its bytes; `least` is added to each. Products of a group of numbers are added up as
+    integers, and then multiplied with both scales.
     """
 
 def dequantize_blocks(data: Operand, layout: str) -> Call:
@@ -836,6 +850,13 @@ def right_shift(lhs: Operand, rhs: Operand) -> Call:
 
 def round(operand: Operand) -> Call:
     """The nearest integer; of two that are equally near, the even one, as in NumPy."""
+
+def round_blocks(data: Operand, size: int) -> Call:
+    """
+    Numbers in blocks along the last dimension, each rounded to a multiple of its block's scale: the largest number of
+    the block, without its sign, times `1 / 127`. Of two multiples that are equally near, the even one is taken. So a
+    number is off by `1 / 254` of the largest one. A block with an infinite number or NaN becomes NaN.
+    """
 
 def rsqrt(operand: Operand) -> Call:
     """The reciprocal of the square root, both correctly rounded; infinite for zero, with its sign."""

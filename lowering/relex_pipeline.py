@@ -195,20 +195,23 @@ def pipeline(
     ]
 
 
-PRECISIONS = ("f32", "bf16")
-"""The types that operands of products with weights may be rounded to; f32 rounds nothing."""
+PRECISIONS = ("f32", "bf16", "i8")
+"""The types that operands of products with weights may be rounded to; f32 rounds nothing. i8 is for data that are
+multiplied with weights in blocks."""
 
 
 def passes_for(precision: str) -> tuple[ModulePass, ...]:
     """Return the additional passes of a compilation whose operands of products are rounded. Raises `RelexError` for a
     type to which none are."""
     if precision not in PRECISIONS:
-        raise RelexError(f"expected a precision of {' or '.join(PRECISIONS)}, found {precision!r}")
+        raise RelexError(
+            f"expected a precision of {', '.join(PRECISIONS[:-1])} or {PRECISIONS[-1]}, found {precision!r}"
+        )
     if precision == "f32":
         return ()
-    from relex.passes import NarrowProductsPass  # Few programs need it.
+    from relex.passes import NarrowProductsPass, RoundDataPass  # Few programs need them.
 
-    return (NarrowProductsPass(),)
+    return (NarrowProductsPass() if precision == "bf16" else RoundDataPass(),)
 
 
 def _kernels(strict: bool) -> list[ModulePass]:

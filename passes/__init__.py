@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.pack_bytes import PackBytesPass as PackBytesPass
     from relex.passes.graph.remove_index_checks import RemoveIndexChecksPass as RemoveIndexChecksPass
     from relex.passes.graph.remove_unused import RemoveUnusedPass as RemoveUnusedPass
+    from relex.passes.graph.round_data import RoundDataPass as RoundDataPass
     from relex.passes.graph.round_to_bytes import RoundToBytesPass as RoundToBytesPass
     from relex.passes.graph.set_target import SetTargetPass as SetTargetPass
     from relex.passes.graph.simplify_ops import SimplifyOpsPass as SimplifyOpsPass

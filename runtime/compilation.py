@@ -79,7 +79,8 @@ def build(
     With `strict`, sums keep the order and the rounding of the plain loop. With `approximate`, convolutions with windows
     of 3 by 3 may be computed in fewer products, whose rounding differs more than the rounding of sums in another order:
     `winograd-conv2d` tells how much. With `precision="bf16"`, operands of products and convolutions in f32 that have
-    constant weights are rounded to bf16: `narrow-products` tells how much that changes.
+    constant weights are rounded to bf16: `narrow-products` tells how much that changes. With `precision="i8"`, data
+    that are multiplied with weights in blocks are rounded to bytes, as `round-data` says.
 
     `target` is a `Target`, which may have fewer CPU features than this machine, a text such as "host:haswell"
     (`TRIPLE[:CPU[:FEATURES]]`), or "llvm" for this machine. The default is this machine, or the processor that the

@@ -14,7 +14,7 @@ from relex.lowering.legalizations.elementwise import ScalarFunctions
 from relex.lowering.legalizations.legalization_table import legalizes, result_shape
 
 
-def _bytes_of(part: te.Tensor, row: Sequence[te.PrimExpr], block: te.PrimExpr, count: int, first: int = 0) -> Bytes:
+def bytes_of(part: te.Tensor, row: Sequence[te.PrimExpr], block: te.PrimExpr, count: int, first: int = 0) -> Bytes:
     """Return the bytes of a part of a block, whose blocks have `count` bytes."""
     return lambda place: te.cast(part[*row, block * count + place + first], i32)
 
@@ -26,14 +26,14 @@ def dequantize_blocks(op: DequantizeBlocksOp, x: te.Tensor) -> te.Tensor:
 
     def emit(code: te.Code, out: te.Tensor) -> None:
         with code.block("dequantize", *shape[:-1], x.shape[-1] // layout.bytes) as (*row, block):
-            scales = _bytes_of(x, row, block, layout.bytes, layout.first_scale)
-            digits = _bytes_of(x, row, block, layout.bytes, layout.first_digit)
+            scales = bytes_of(x, row, block, layout.bytes, layout.first_scale)
+            digits = bytes_of(x, row, block, layout.bytes, layout.first_digit)
             with code.loops(*layout.groups) as groups:
                 scale = code.let(layout.scale(f, scales, *groups))
                 minimum = code.let(layout.minimum(f, scales, *groups)) if layout.minimum else None
                 with code.loops(*layout.numbers) as numbers:
                     product = layout.digit(f, digits, *groups, *numbers) * scale
-                    place = _place([block, *groups, *numbers])
+                    place = place_of([block, *groups, *numbers])
                     code.store(out, (*row, place), product if minimum is None else product + minimum)
 
     return te.procedure(shape, f32, [x], emit, "dequantize_blocks")
@@ -51,12 +51,12 @@ def dense_blocks(op: DenseBlocksOp, x: te.Tensor, scales: te.Tensor, digits: te.
 
     def of_group(i: Sequence[te.PrimExpr]) -> te.PrimExpr:
         """Return an element of `x`, by the indices of a row, a block, a group and a number."""
-        return x[*i[:rank], _place([*i[rank:], *numbers])]
+        return x[*i[:rank], place_of([*i[rank:], *numbers])]
 
     def product(*i: te.Axis) -> te.PrimExpr:
         *outer, column = i
         block, *groups = outer[rank:]
-        byte = _bytes_of(digits, [column], block, layout.digit_bytes)
+        byte = bytes_of(digits, [column], block, layout.digit_bytes)
         return te.sum(of_group(outer) * layout.digit(f, byte, *groups, *numbers), axis=numbers)
 
     shape = (*rows, blocks, *layout.groups)
@@ -67,7 +67,7 @@ def dense_blocks(op: DenseBlocksOp, x: te.Tensor, scales: te.Tensor, digits: te.
 
     def element(*i: te.Axis) -> te.PrimExpr:
         row, column = i[:-1], i[-1]
-        byte = _bytes_of(scales, [column], block, layout.scale_bytes)
+        byte = bytes_of(scales, [column], block, layout.scale_bytes)
         digits_of_group = total[*row, block, *groups, column]
         if sums is None or layout.minimum is None:
             return te.sum(layout.scale(f, byte, *groups) * digits_of_group, axis=[block, *groups])
@@ -78,7 +78,7 @@ def dense_blocks(op: DenseBlocksOp, x: te.Tensor, scales: te.Tensor, digits: te.
     return te.compute((*rows, columns), element, name="dense_blocks")
 
 
-def _place(axes: Sequence[te.PrimExpr]) -> te.PrimExpr:
+def place_of(axes: Sequence[te.PrimExpr]) -> te.PrimExpr:
     """Return the position in row-major order."""
     first, *others = axes
     place = first

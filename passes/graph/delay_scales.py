@@ -15,8 +15,10 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import integer_limits, numpy_dtype
 from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.types import is_bytes, rank_of, shape_of, tensor_type
+from relex.dialects.tir import Dot4Op
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
+from relex.passes.graph.layout.block_words import delay_scales_of_blocks
 from relex.passes.graph.layout.byte_factors import LARGEST_EXACT, erase_unused
 from relex.passes.graph.pack_bytes import can_pack, product_of_bytes
 from relex.passes.rewriting.numerics import reassociates
@@ -31,6 +33,8 @@ class DelayScalesPass(RelexPass):
     then, and are multiplied with the product of both scales; `pack-bytes` does the rest. A scale may be one number, or
     one for each row of the left operand, column of the right one, or channel of a weight. Convolutions that
     `pack-bytes` does not take, as of each channel on its own, add up whole numbers in f32, if it holds all sums.
+    A weight in blocks, and data that `relex.round_blocks` rounds, are multiplied as integers for each group of numbers
+    with the same scale, if the target has instructions for bytes: `relex.dense_words`.
 
     This applies where `pack-bytes` applies, and to sums that cannot exceed 32 bits. Results change by rounding, as a
     sum in another order does; so `strict` compilation leaves out this pass.
@@ -67,10 +71,13 @@ class DelayScalesPass(RelexPass):
     numerics = reassociates
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if product_of_bytes(op) is not None:
-            for found in list(walk(op)):
-                if isinstance(found, relex.MatmulOp | relex.DenseOp | relex.Convolution):
-                    _delay(found)
+        if (product := product_of_bytes(op)) is None:
+            return
+        for found in list(walk(op)):
+            if isinstance(found, relex.MatmulOp | relex.DenseOp | relex.Convolution):
+                _delay(found)
+            if isinstance(found, relex.DenseBlocksOp) and product is Dot4Op:
+                delay_scales_of_blocks(found)
 
 
 @dataclass(frozen=True)

@@ -54,16 +54,19 @@ class MultiplyBlocksPass(RelexPass):
                 _multiply_blocks(found)
 
 
-def _multiply_blocks(op: DenseOp | MatmulOp) -> None:
-    data, weight = op.operands
-    is_transposed = isinstance(op, MatmulOp)
+def weight_in_blocks(op: DenseOp | MatmulOp) -> DequantizeBlocksOp | None:
+    """Return what unpacks the weight of a product whose columns are rows of blocks; None if it is another weight."""
+    weight, is_transposed = op.operands[1], isinstance(op, MatmulOp)
     while isinstance(transpose := weight.owner, PermuteDimsOp) and list(transpose.order) == [1, 0]:
         weight, is_transposed = transpose.operand, not is_transposed
     blocks = weight.owner
-    if is_transposed or not isinstance(blocks, DequantizeBlocksOp) or rank_of(weight) != 2:
-        return
-    bytes_of_blocks = array_of(blocks.data)
-    if bytes_of_blocks is None:
+    return blocks if isinstance(blocks, DequantizeBlocksOp) and not is_transposed and rank_of(weight) == 2 else None
+
+
+def _multiply_blocks(op: DenseOp | MatmulOp) -> None:
+    blocks = weight_in_blocks(op)
+    bytes_of_blocks = array_of(blocks.data) if blocks is not None else None
+    if blocks is None or bytes_of_blocks is None:
         return
     parts: list[SSAValue] = []
     for part in parts_of(layout_of(blocks.properties), bytes_of_blocks):
@@ -72,5 +75,5 @@ def _multiply_blocks(op: DenseOp | MatmulOp) -> None:
         Rewriter.insert_op(constant, InsertPoint.before(op))
         parts.append(constant.result)
     unused = tuple(op.operands)
-    replace_by(op, DenseBlocksOp(data, *parts, layout=blocks.layout.data))
+    replace_by(op, DenseBlocksOp(op.operands[0], *parts, layout=blocks.layout.data))
     erase_unused(unused)

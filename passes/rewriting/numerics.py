@@ -32,6 +32,8 @@ class Numerics:
     """The difference that is allowed on top, also where the result is zero."""
     operands: float = 0.0
     """The largest difference, relative to the operand, by which operands of products may be rounded."""
+    rows: float = 0.0
+    """The largest difference, relative to the largest number of a row, by which data of products may be rounded."""
     relaxes: bool = False
     """Loops may be computed as the flags say that `annotate-fast-math` gives them, before the pass, too."""
 
@@ -42,6 +44,8 @@ class Numerics:
             parts.append(f"approximate(rtol={self.rtol:g}{more})")
         if self.operands:
             parts.append(f"rounds_operands({self.operands:g})")
+        if self.rows:
+            parts.append(f"rounds_rows({self.rows:g})")
         return " and ".join(parts) or "exact"
 
 
@@ -75,6 +79,12 @@ def rounds_operands(rtol: float) -> Numerics:
     return Numerics(reassociates=True, operands=rtol)
 
 
+def rounds_rows(rtol: float) -> Numerics:
+    """Return the numerics of a pass that rounds data of matrix products, each number by at most `rtol` times the
+    largest number of its row, and may change the order of their sums."""
+    return Numerics(reassociates=True, rows=rtol)
+
+
 def numerics_of(p: ModulePass | type[ModulePass]) -> Numerics:
     """Return the numerics that any xDSL pass declares. Raises `DTypeError` if its attribute is something else."""
     declared = getattr(p, "numerics", exact)
@@ -94,5 +104,6 @@ def together(passes: Iterable[ModulePass]) -> Numerics:
         sum(n.rtol for n in found),
         sum(n.atol for n in found),
         sum(n.operands for n in found),
+        sum(n.rows for n in found),
         any(n.relaxes for n in found),
     )

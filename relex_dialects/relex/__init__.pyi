@@ -15,6 +15,10 @@ from relex.dialects.relex.bits import LogicalXorOp as LogicalXorOp
 from relex.dialects.relex.bits import RightShiftOp as RightShiftOp
 from relex.dialects.relex.block_quantized import DenseBlocksOp as DenseBlocksOp
 from relex.dialects.relex.block_quantized import DequantizeBlocksOp as DequantizeBlocksOp
+from relex.dialects.relex.block_words import BlockDigitsOp as BlockDigitsOp
+from relex.dialects.relex.block_words import BlockScalesOp as BlockScalesOp
+from relex.dialects.relex.block_words import DenseWordsOp as DenseWordsOp
+from relex.dialects.relex.block_words import RoundBlocksOp as RoundBlocksOp
 from relex.dialects.relex.blocked_convolution import BlockedConvolution as BlockedConvolution
 from relex.dialects.relex.blocked_convolution import Conv2dBlockedOp as Conv2dBlockedOp
 from relex.dialects.relex.calls import PRIMITIVE_ATTR as PRIMITIVE_ATTR

@@ -42,6 +42,8 @@ class BlockLayout:
     minimum: Callable[..., Element] | None = None
     digits_first: bool = False
     """Whether the bytes of the digits come before the bytes of the scales."""
+    digits: range | None = None
+    """The range of the digits, where they are integers; products with bytes need it."""
 
     @property
     def size(self) -> int:
@@ -133,11 +135,15 @@ def _signed_byte(f: Functions, byte: Bytes, t: Element) -> Element:
     return _number(f, f.cast(byte(t), i8))
 
 
-BLOCK_LAYOUTS["Q4_0"] = BlockLayout((), (2, 16), 2, 16, _scale_of_half, _signed_nibble)
-BLOCK_LAYOUTS["Q4_1"] = BlockLayout((), (2, 16), 4, 16, _scale_of_half, _unsigned_nibble, _minimum_of_half)
-BLOCK_LAYOUTS["Q5_0"] = BlockLayout((), (2, 2, 8), 2, 20, _scale_of_half, _signed_five_bits)
-BLOCK_LAYOUTS["Q5_1"] = BlockLayout((), (2, 2, 8), 4, 20, _scale_of_half, _unsigned_five_bits, _minimum_of_half)
-BLOCK_LAYOUTS["Q8_0"] = BlockLayout((), (32,), 2, 32, _scale_of_half, _signed_byte)
+BLOCK_LAYOUTS["Q4_0"] = BlockLayout((), (2, 16), 2, 16, _scale_of_half, _signed_nibble, digits=range(-8, 8))
+BLOCK_LAYOUTS["Q4_1"] = BlockLayout(
+    (), (2, 16), 4, 16, _scale_of_half, _unsigned_nibble, _minimum_of_half, digits=range(16)
+)
+BLOCK_LAYOUTS["Q5_0"] = BlockLayout((), (2, 2, 8), 2, 20, _scale_of_half, _signed_five_bits, digits=range(-16, 16))
+BLOCK_LAYOUTS["Q5_1"] = BlockLayout(
+    (), (2, 2, 8), 4, 20, _scale_of_half, _unsigned_five_bits, _minimum_of_half, digits=range(32)
+)
+BLOCK_LAYOUTS["Q8_0"] = BlockLayout((), (32,), 2, 32, _scale_of_half, _signed_byte, digits=range(-128, 128))
 
 
 def _six_bits(f: Functions, byte: Bytes, first: int, is_minimum: int, a: Element, b: Element, c: Element) -> Element:
@@ -166,8 +172,12 @@ def _digit_of_q5_k(f: Functions, byte: Bytes, a: Element, b: Element, c: Element
     return _number(f, low + _bits(f, byte(t), 4 * a + 2 * b + c, 1) * 16)
 
 
-BLOCK_LAYOUTS["Q4_K"] = BlockLayout((2, 2, 2), (32,), 16, 128, _scale_of_k, _digit_of_q4_k, _minimum_of_k)
-BLOCK_LAYOUTS["Q5_K"] = BlockLayout((2, 2, 2), (32,), 16, 160, _scale_of_k, _digit_of_q5_k, _minimum_of_k)
+BLOCK_LAYOUTS["Q4_K"] = BlockLayout(
+    (2, 2, 2), (32,), 16, 128, _scale_of_k, _digit_of_q4_k, _minimum_of_k, digits=range(16)
+)
+BLOCK_LAYOUTS["Q5_K"] = BlockLayout(
+    (2, 2, 2), (32,), 16, 160, _scale_of_k, _digit_of_q5_k, _minimum_of_k, digits=range(32)
+)
 
 
 def _digit_of_q6_k(
@@ -181,7 +191,9 @@ def _scale_of_q6_k(f: Functions, byte: Bytes, a: Element, high: Element, odd: El
     return _half(f, byte, 16) * _number(f, f.cast(byte(8 * a + 4 * high + 2 * odd + c), i8))
 
 
-BLOCK_LAYOUTS["Q6_K"] = BlockLayout((2, 2, 2, 2), (16,), 18, 192, _scale_of_q6_k, _digit_of_q6_k, digits_first=True)
+BLOCK_LAYOUTS["Q6_K"] = BlockLayout(
+    (2, 2, 2, 2), (16,), 18, 192, _scale_of_q6_k, _digit_of_q6_k, digits_first=True, digits=range(-32, 32)
+)
 
 _UNEVEN = (-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
 """The numbers of `IQ4_NL` and `IQ4_XS`, which are closer to each other near 0."""
@@ -204,8 +216,10 @@ def _digit_of_iq4_xs(f: Functions, byte: Bytes, a: Element, b: Element, h: Eleme
     return _uneven(f, byte_of_group, h, t)
 
 
-BLOCK_LAYOUTS["IQ4_NL"] = BlockLayout((), (2, 16), 2, 16, _scale_of_half, _uneven)
-BLOCK_LAYOUTS["IQ4_XS"] = BlockLayout((4, 2), (2, 16), 8, 128, _scale_of_iq4_xs, _digit_of_iq4_xs)
+BLOCK_LAYOUTS["IQ4_NL"] = BlockLayout((), (2, 16), 2, 16, _scale_of_half, _uneven, digits=range(-127, 114))
+BLOCK_LAYOUTS["IQ4_XS"] = BlockLayout(
+    (4, 2), (2, 16), 8, 128, _scale_of_iq4_xs, _digit_of_iq4_xs, digits=range(-127, 114)
+)
 
 
 def _scale_of_mxfp4(f: Functions, byte: Bytes) -> Element:
@@ -222,7 +236,7 @@ def _digit_of_mxfp4(f: Functions, byte: Bytes, h: Element, t: Element) -> Elemen
     return _of_table(f, byte, h, t, _FLOATS_OF_4_BITS)
 
 
-BLOCK_LAYOUTS["MXFP4"] = BlockLayout((), (2, 16), 1, 16, _scale_of_mxfp4, _digit_of_mxfp4)
+BLOCK_LAYOUTS["MXFP4"] = BlockLayout((), (2, 16), 1, 16, _scale_of_mxfp4, _digit_of_mxfp4, digits=range(-12, 13))
 
 
 def _digit_of_few_bits(
@@ -254,4 +268,5 @@ for _width, _block, _has_zeros, _has_halves in product((2, 4, 8), SIZES_OF_FEW_B
         _block * _width // 8 + _has_zeros,
         _half if _has_halves else _single,
         partial(_digit_of_few_bits, bits=_width, has_zero=_has_zeros),
+        digits=range(1 - 2**_width, 2**_width) if _has_zeros else range(-(2 ** (_width - 1)), 2 ** (_width - 1)),
     )

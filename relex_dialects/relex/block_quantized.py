@@ -106,7 +106,7 @@ class DenseBlocksOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
 
     def evaluate(self, data: Array, scales: Array, digits: Array) -> Array:
         layout = layout_of(self.properties)
-        numbers, *factors = _numbers_of(layout, scales, digits)
+        numbers, *factors = numbers_of(layout, scales, digits)
         size, columns, rows = prod(layout.numbers), len(digits), prod(data.shape[:-1])
         # One after the other: groups, rows or columns, and what is added up.
         x = np.moveaxis(data.reshape(rows, data.shape[-1] // size, size), 0, 1)
@@ -149,14 +149,14 @@ def _in_blocks(data: Array, count: int) -> Array:
 
 def dequantized(layout: BlockLayout, data: Array) -> Array:
     """Return the numbers in blocks of bytes along the last dimension, as f32."""
-    numbers, scales, minima = _numbers_of(layout, *parts_of(layout, data))
+    numbers, scales, minima = numbers_of(layout, *parts_of(layout, data))
     numbers = numbers * scales
     if minima is not None:
         numbers = numbers + minima
     return numbers.reshape(*data.shape[:-1], prod(numbers.shape[data.ndim - 1 :]))
 
 
-def _numbers_of(layout: BlockLayout, scales: Array, digits: Array) -> tuple[Array, Array, Array | None]:
+def numbers_of(layout: BlockLayout, scales: Array, digits: Array) -> tuple[Array, Array, Array | None]:
     """Return the digits `[..., blocks, *groups, *numbers]`, and the scales and the minima of their groups."""
     # Bytes are numbers in any domain: their bits make floats.
     scales = _in_blocks(np.ascontiguousarray(scales), layout.scale_bytes)

@@ -89,8 +89,9 @@ _COMPILATION: Options = {
         "let convolutions take fewer products, whose rounding differs more than the rounding of sums in another order"
     ),
     "--precision": {
-        "choices": ("f32", "bf16"),
-        "help": "round operands of products and convolutions that have constant weights to a type (f32: not at all)",
+        "choices": ("f32", "bf16", "i8"),
+        "help": "round operands of products and convolutions that have constant weights to bf16, or data of products "
+        "with weights in blocks to i8 (f32: not at all)",
     },
     "--target": value(
         "TRIPLE[:CPU[:FEATURES]]",

@@ -32,6 +32,8 @@ def numbers_for(numerics: Numerics) -> BoundedNumbers:
         return ApproximateNumbers(ApproximateBounds(bounds, numerics))
     if numerics.operands:
         return RoundedOperands(bounds, numerics.operands)
+    if numerics.rows:
+        return RoundedRows(bounds, numerics.rows)
     return BoundedNumbers(bounds)
 
 
@@ -51,6 +53,29 @@ class RoundedOperands(BoundedNumbers):
             data, *blocks = arrays
             arrays = [self._of_both.with_tolerance(data), *blocks]
         return super().run_operator(op, arrays)
+
+
+class RoundedRows(BoundedNumbers):
+    """Numbers with the spread of their values if data of matrix products are rounded, relative to the largest of a
+    row."""
+
+    def __init__(self, bounds: Bounds, rtol: float) -> None:
+        super().__init__(bounds)
+        self._rtol = rtol
+
+    def run_operator(self, op: Operator, arrays: Sequence[Any]) -> Any:
+        if isinstance(op, DenseOp | MatmulOp | DenseBlocksOp):
+            data, *weight = arrays
+            arrays = [self._rounded(data), *weight]
+        return super().run_operator(op, arrays)
+
+    def _rounded(self, data: Any) -> Any:
+        """Add the rounding to the spread of data; in a row with infinite numbers or NaN, any number may be NaN."""
+        value = value_of(data)
+        largest = np.max(np.abs(np.asarray(value, np.float64)), -1, keepdims=True, initial=0.0)
+        tolerance = np.broadcast_to(SLACK * self._rtol * largest, value.shape)
+        spread = spread_of(data) + where(np.isfinite(tolerance), tolerance, np.inf)
+        return plain(value, spread)
 
 
 class ApproximateBounds(Bounds):

@@ -202,6 +202,13 @@ class Draw:
         if kind is relex.DenseBlocksOp and anchor is None:
             parts = [self.tensor((3, size), "uint8") for size in (4, 32)]
             types = [self.tensor((2, 64), "float32"), *parts]
+        if kind in (relex.RoundBlocksOp, relex.BlockScalesOp) and anchor is None:
+            types = [self.tensor((2, 64), "float32")]
+        if kind is relex.BlockDigitsOp and anchor is None:
+            types = [self.tensor((2, size), "float32") for size in (64, 2)]
+        if kind is relex.DenseWordsOp and anchor is None:
+            shapes = {"int32": (2, 16), "float32": (2, 2), "uint8": (3, 4)}
+            types = [*(self.tensor(shape, dtype) for dtype, shape in shapes.items()), self.tensor((3, 8), "int32")]
         return types
 
     def properties(

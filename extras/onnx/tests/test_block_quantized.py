@@ -50,6 +50,23 @@ def test_layers_stay_packed() -> None:
     np.testing.assert_allclose(narrow, built["main"](**feed), rtol=3e-2, atol=3e-1)
 
 
+@pytest.mark.parametrize("width", [128, 80])
+def test_data_that_may_be_rounded_to_bytes(width: int) -> None:
+    """Blocks of 32 numbers are rounded to multiples of their largest one times `1 / 127`."""
+    x, columns, blocks = normal(3, width), 48, -(-width // 32)
+    weights, scales = some(columns, blocks, 16), positive(columns * blocks)
+    given: dict[str, Any] = {"K": width, "N": columns, "block_size": 32, "accuracy_level": 4}
+    model, feed = one_node("MatMulNBits", [x, weights, scales], constants=(1, 2), **given)
+    padded = np.pad(x, [(0, 0), (0, 32 * blocks - width)]).reshape(3, blocks, 32)
+    steps = np.abs(padded).max(-1, keepdims=True) * np.float32(1 / 127)
+    rounded = (np.rint(padded * (1 / steps)) * steps).reshape(3, -1)
+    digits = np.stack([weights & 15, weights >> 4], -1).reshape(columns, blocks, 32).astype(np.float32) - 8
+    matrix = (digits * scales.reshape(columns, blocks, 1)).reshape(columns, -1)
+    found = build(from_onnx(model))["main"](**feed)
+    np.testing.assert_allclose(found, rounded @ matrix.T, 1e-4, 1e-3)
+    assert (np.abs(found - np.pad(x, [(0, 0), (0, 32 * blocks - width)]) @ matrix.T) > 1e-3).any()
+
+
 @pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("kind", ["int4", "uint4", "int8", "uint8"])
 @pytest.mark.parametrize("has_zeros", [False, True])

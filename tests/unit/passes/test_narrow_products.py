@@ -125,7 +125,7 @@ def test_data_becomes_wide_once(dtype: Any) -> None:
 
 def test_other_precisions_are_refused() -> None:
     module = network((1, 4), op.relu)
-    with pytest.raises(RelexError, match="expected a precision of f32 or bf16, found 'f8'"):
+    with pytest.raises(RelexError, match="expected a precision of f32, bf16 or i8, found 'f8'"):
         build(module, precision="f8")
     assert build(module, precision="f32")["main"](-np.ones((1, 4), np.float32)).max() == 0
 

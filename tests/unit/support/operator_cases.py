@@ -301,6 +301,17 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (partial(ops.DenseBlocksOp, layout="Q4_0"), [_images(2, 1, 64), _blocks(7, 4), _blocks(7, 32)]),
     (partial(ops.DenseBlocksOp, layout="IQ4_NL"), [_images(1, 64), _blocks(48, 4), _blocks(48, 32)]),
     (partial(ops.DenseBlocksOp, layout="Q4_K"), [_images(2, 256) / np.float32(512), _blocks(48, 16), _blocks(48, 128)]),
+    (partial(ops.RoundBlocksOp, size=16), [_images(2, 32)]),
+    (partial(ops.BlockScalesOp, size=16), [_images(2, 3, 32)]),
+    (ops.BlockDigitsOp, [_images(2, 32), np.abs(_images(2, 2))]),
+    (
+        partial(ops.DenseWordsOp, layout="Q4_0", least=-8),
+        [_words(2, 16), np.abs(_images(2, 2)), _blocks(48, 4), _words(48, 8)],
+    ),
+    (
+        partial(ops.DenseWordsOp, layout="Q5_1", least=0),
+        [_words(2, 1, 16), np.abs(_images(2, 1, 2)), _blocks(7, 8), _words(7, 16)],
+    ),
     (partial(ops.SoftmaxOp, safe=True), [np.where(_HIDDEN, -np.float32(np.inf), _images(3, 5))]),
     (ops.NonzeroOp, [_floats(3, 5)]),
     (ops.NonzeroOp, [_words(4)]),

@@ -15,6 +15,9 @@ from relex.frontend.compositions.indexing import expect_in_range, from_front
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
 
+ROUNDS_TO_BYTES = 4
+"""The level of accuracy at which data may be rounded to bytes, with a scale for each block, as ONNX Runtime does."""
+
 
 def _bits(node: OnnxNode) -> int:
     """Return the bits of a number."""
@@ -87,6 +90,8 @@ def _in_blocks(
     wide = op.astype(x, f32)
     if missing := blocks * block - width:
         wide = op.pad(wide, [0] * (2 * node.rank(x) - 1) + [missing])
+    if node.integer("accuracy_level", 0) == ROUNDS_TO_BYTES:
+        wide = op.round_blocks(wide, block)
     y = op.dense_blocks(wide, Known(in_bytes), Known(together.reshape(rows, -1)), layout=layout)
     return op.astype(y, x.element_type)
 
