@@ -82,10 +82,28 @@ class OutlineParallelLoopsPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = Names.of_symbols(op)
-        for function in [o for o in op.ops if isinstance(o, func.FuncOp)]:
+        for function in [o for o in op.ops if isinstance(o, func.FuncOp) and not o.is_declaration]:
             for loop in [o for o in walk_of(function, scf.ParallelOp) if _is_outlined(o)]:
                 body = _outline(loop, function, names.fresh(f"{function.sym_name.data}_parallel"))
                 op.body.block.insert_op_after(body, function)
+                _share_numbers(body)
+            _share_numbers(function)
+
+
+def _share_numbers(function: func.FuncOp) -> None:
+    """Let a function state each integer once, where all of it can use it: whatever computes sizes has made its own, and
+    all passes from here on look at all of them."""
+    entry, known = function.body.blocks[0], dict[Attribute, arith.ConstantOp]()
+    for op in walk_of(function, arith.ConstantOp):
+        if type(op.value) is not IntegerAttr:
+            continue
+        if not op.result.first_use:
+            Rewriter.erase_op(op)
+        elif (first := known.setdefault(op.value, op)) is not op:
+            Rewriter.replace_op(op, [], [first.result])
+        elif op.parent is not entry:
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.at_start(entry))
 
 
 def _is_outlined(loop: scf.ParallelOp) -> bool:

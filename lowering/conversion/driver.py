@@ -126,6 +126,15 @@ class Conversion:
             self._once[place] = make()
         return self._once[place]
 
+    def constant(self, key: Hashable, make: Callable[[], SSAValue]) -> SSAValue:
+        """Return the constant that `make` built for `key` earlier, in this block or in the first one of its region, or
+        build it."""
+        block = self._op.parent
+        region = None if block is None else block.parent
+        first = None if region is None else region.first_block
+        known = self._once.get((first, key))
+        return self.once_in_block(key, make) if known is None else known
+
     def once(self, key: Hashable, make: Callable[[], SSAValue]) -> SSAValue:
         """Return the value that `make` built for `key` earlier, or build it, where it dominates all its users."""
         if (None, key) not in self._once:

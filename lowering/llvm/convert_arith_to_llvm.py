@@ -113,7 +113,8 @@ def convert_constant(op: arith.ConstantOp, conversion: Conversion) -> None:
     kind = convert_type(op, op.result.type)
     value: Attribute = op.value
     if type(value) is IntegerAttr and type(kind) is IntegerType:
-        value = integer_attr(value.value.data, kind)
+        conversion.replace(constant(conversion, value.value.data, kind))
+        return
     elif isa(value, DenseIntOrFPElementsAttr) and isa(kind, VectorType[IntegerType | AnyFloat]):
         value = DenseIntOrFPElementsAttr(kind, value.data)
     elif isa(value, FloatAttr) and isa(kind, IntegerType):

@@ -255,7 +255,7 @@ def convert_broadcast(op: vector.BroadcastOp, conversion: Conversion) -> None:
 
 def broadcast(conversion: Conversion, value: SSAValue, kind: VectorType[Attribute]) -> SSAValue:
     """Return a vector with `value` in every element."""
-    undefined = conversion.add(llvm.UndefOp(kind)).res
+    undefined = conversion.constant((llvm.UndefOp, kind), lambda: conversion.add(llvm.UndefOp(kind)).res)
     first = conversion.add(llvm.InsertElementOp(undefined, value, constant(conversion, 0))).res
     return _shuffle(conversion, first, first, [0] * kind.get_shape()[0])
 

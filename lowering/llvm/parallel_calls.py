@@ -64,17 +64,17 @@ def _chunk(name: str, callee: SymbolRefAttr, known: Sequence[Attribute | int | N
     for argument, hint in zip(block.args, ("frame", "first", "last"), strict=True):
         argument.name_hint = hint
     builder = Builder(InsertPoint.at_end(block))
-    numbers = dict.fromkeys(n for n in known if isinstance(n, int))
-    constants = {n: builder.insert(integer_constant(n, i64)).result for n in numbers}
+    constants: dict[int | None, SSAValue] = {}
+    for number in dict.fromkeys(n for n in known if not isinstance(n, Attribute)):
+        new = llvm.ZeroOp(result_types=[PTR]) if number is None else integer_constant(number, i64)
+        constants[number] = builder.insert(new).results[0]
     others: list[SSAValue] = []
     fields = _fields(known)
     values = builder.insert(quick_ops.load(frame, fields)).dereferenced_value if fields.types.data else None
     places = count()
     for kind in known:
-        if isinstance(kind, int):
+        if not isinstance(kind, Attribute):
             others.append(constants[kind])
-        elif kind is None:
-            others.append(builder.insert(llvm.ZeroOp(result_types=[PTR])).res)
         else:
             assert values is not None
             others.append(builder.insert(extract(values, [next(places)], kind)).res)

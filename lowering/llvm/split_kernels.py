@@ -183,6 +183,7 @@ def _declaration(function: llvm.FuncOp, kernel: CompiledAs) -> llvm.FuncOp:
 def _redirect(old: llvm.CallOp, kernel: CompiledAs) -> None:
     """Replace a call by one of the kernel."""
     result = llvm.LLVMVoidType() if old.returned is None else old.returned.type
-    new = call(Symbol(kernel.symbol), [old.args[i] for i in kernel.arguments], result)
+    given = old.args
+    new = call(Symbol(kernel.symbol), [given[i] for i in kernel.arguments], result)
     new.location = old.location
     Rewriter.replace_op(old, new)

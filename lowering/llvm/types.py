@@ -106,7 +106,7 @@ def constant(conversion: Conversion, value: int, kind: Attribute = i64) -> SSAVa
         assert isa(kind, VectorType[IntegerType])
         return conversion.add(llvm.ConstantOp(integer_splat(kind, value), kind)).result
 
-    return conversion.once_in_block((value, kind), make)
+    return conversion.constant((value, kind), make)
 
 
 def known_integer(value: SSAValue) -> int | None:

@@ -45,12 +45,12 @@ def block_accesses(block: BlockOp, buffer: SSAValue | None = None) -> list[Acces
 
 
 def _accesses_in(block: BlockOp, buffer: SSAValue | None) -> list[Access]:
-    bindings, read_binding = block.bindings, index_reader()
+    read_binding = index_reader()
 
     def bound(value: SSAValue) -> Index | None:
         if type(value) is not BlockArgument or value.block is not variables:
             return None
-        return read_binding(bindings[value.index])
+        return read_binding(block.binding_of(value))
 
     variables, read = block.body.block, index_reader(bound)
     found: list[Access] = []

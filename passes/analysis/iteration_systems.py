@@ -141,7 +141,7 @@ class Instance(LinearForms):
     def _argument_form(self, value: BlockArgument) -> Index:
         match value.owner.parent_op():
             case BlockOp() as block:
-                return self.form(block.bindings[value.index])
+                return self.form(block.binding_of(value))
             case ForOp() as loop:
                 return self._named(
                     value, (0, max(limits_of(self._extent(loop.extent))[1] - 1, 0)), VariableOrigin.COUNTER

@@ -47,7 +47,7 @@ def _reader_in_loops(analysis: SizeAnalysis) -> Callable[[SSAValue], Index]:
             return analysis.number(value)
         scope = value.block.parent_op() if isinstance(value, BlockArgument) else None
         if isinstance(value, BlockArgument) and isinstance(scope, BlockOp):
-            return read(scope.bindings[value.index])
+            return read(scope.binding_of(value))
         return None
 
     read = index_reader(lookup)
@@ -102,7 +102,7 @@ def _never_below_zero(index: SSAValue) -> bool:
     if isinstance(index, BlockArgument):
         scope = index.block.parent_op()
         if isinstance(scope, BlockOp):
-            return _never_below_zero(scope.bindings[index.index])
+            return _never_below_zero(scope.binding_of(index))
         return isinstance(scope, ForOp)
     if isinstance(owner, arith.AddiOp | arith.MuliOp):
         return all(map(_never_below_zero, owner.operands))

@@ -90,7 +90,7 @@ def in_loops(values: Iterable[SSAValue]) -> Element:
 def _binding(variable: SSAValue) -> Index | None:
     block = variable.owner.parent_op()
     if isinstance(block, BlockOp) and isinstance(variable, BlockArgument):
-        return index_of(block.bindings[variable.index], _binding)
+        return index_of(block.binding_of(variable), _binding)
     return None
 
 

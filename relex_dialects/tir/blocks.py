@@ -118,15 +118,19 @@ class BlockOp(Counting, IRDLOperation):
         sizes = self.static_extents.get_values()
         if DYNAMIC_INDEX not in sizes:
             return sizes
-        dynamic = iter(self.dynamic_extents)
+        dynamic = iter(self.operands[len(sizes) :])
         return tuple(next(dynamic) if size == DYNAMIC_INDEX else size for size in sizes)
 
     @property
     def iter_vars(self) -> tuple[IterVar, ...]:
         """The variables, with their kinds, extents and bindings."""
         kinds = [attr.data for attr in self.kinds.data]
-        columns = zip(self.body.block.args, kinds, self.extents, self.bindings, strict=True)
+        columns = zip(self.body.block.args, kinds, self.extents, self.operands[: len(kinds)], strict=True)
         return tuple(IterVar(*column) for column in columns)
+
+    def binding_of(self, variable: BlockArgument) -> SSAValue:
+        """Return what a variable is bound to. Bindings come first; to ask for all of them takes ten times as long."""
+        return self.operands[variable.index]
 
     def extent_of(self, variable: BlockArgument) -> int | SSAValue:
         """Return the extent of a variable: the number of its values."""

@@ -25,7 +25,7 @@ from relex.dialects.walks import reachable
 def variable_of(index: SSAValue, block: BlockOp) -> IterVar | None:
     """Return the variable of `block` that an index consists of, or None if it is anything else."""
     if type(index) is BlockArgument and index.owner is block.body.block:
-        return IterVar(index, block.kind_of(index), block.extent_of(index), block.bindings[index.index])
+        return IterVar(index, block.kind_of(index), block.extent_of(index), block.binding_of(index))
     return None
 
 

@@ -168,9 +168,9 @@ func.func private @outside(memref<?xf32>) -> ()
 // LLVM:         [[CHUNK:%.+]] = llvm.mlir.addressof @in_a_loop_parallel_chunk : !llvm.ptr
 // LLVM-NEXT:    llvm.call @_relex_parallel([[CHUNK]], [[FRAME]], {{%.+}}, {{%.+}}) : (!llvm.ptr, !llvm.ptr, i64, i64) -> ()
 // LLVM-LABEL: llvm.func internal @in_a_loop_parallel_chunk(%{{.+}}: !llvm.ptr, %{{.+}}: i64, %{{.+}}: i64) {
+// LLVM-NEXT:    [[BASE:%.+]] = llvm.mlir.zero : !llvm.ptr
 // LLVM-NEXT:    [[ZERO:%.+]] = llvm.mlir.constant(0) : i64
 // LLVM-NEXT:    [[STRIDE:%.+]] = llvm.mlir.constant(1) : i64
-// LLVM:         [[BASE:%.+]] = llvm.mlir.zero : !llvm.ptr
 // LLVM:         llvm.call @in_a_loop_parallel({{%.+}}, {{%.+}}, {{%.+}}, [[BASE]], {{%.+}}, [[ZERO]], [[ZERO]], [[STRIDE]])
 // LLVM-NEXT:    llvm.return
 func.func @in_a_loop(%x: memref<?xf32>, %n: index, %f: f32) {
@@ -207,5 +207,34 @@ func.func @from_on(%x: memref<?xf32>, %n: index) {
     memref.store %1, %x[%i] : memref<?xf32>
     scf.reduce
   }) {relex.least = 100 : index} : (index, index, index) -> ()
+  func.return
+}
+
+// A function states an integer once, where all of it can use it; one that nobody uses is gone, and floats stay.
+// CHECK-LABEL: func.func @stated_once(
+// CHECK-NEXT:    [[ZERO:%.+]] = arith.constant 0 : index
+// CHECK-NEXT:    func.call @stated_once_parallel([[ZERO]], %n, %x) {{.*}}
+// CHECK-NEXT:    func.return
+// CHECK-LABEL: func.func private @stated_once_parallel(
+// CHECK-NEXT:    [[ONE:%.+]] = arith.constant 1 : index
+// CHECK-NEXT:    [[ZERO:%.+]] = arith.constant 0 : index
+// CHECK-NEXT:    scf.for [[I:%.+]] = %first to %last step [[ONE]] {
+// CHECK-NEXT:      scf.for {{%.+}} = [[ZERO]] to [[ONE]] step [[ONE]] {
+// CHECK-NEXT:        {{%.+}} = arith.addi [[I]], [[ONE]] : index
+// CHECK-NEXT:        {{%.+}} = arith.constant -0.000000e+00 : f32
+func.func @stated_once(%x: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %again = arith.constant 0 : index
+  "scf.parallel"(%c0, %n, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    scf.for %j = %again to %c1 step %c1 {
+      %one = arith.constant 1 : index
+      %next = arith.addi %i, %one : index
+      %zero = arith.constant -0.0 : f32
+      memref.store %zero, %x[%next] : memref<?xf32>
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
   func.return
 }
