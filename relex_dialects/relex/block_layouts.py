@@ -44,6 +44,9 @@ class BlockLayout:
     """Whether the bytes of the digits come before the bytes of the scales."""
     digits: range | None = None
     """The range of the digits, where they are integers; products with bytes need it."""
+    with_minima: str = ""
+    """The name of the layout of the same numbers whose zero points are not subtracted from digits, but are minima: the
+    first byte of the digits of a block is the last one of its scales there."""
 
     @property
     def size(self) -> int:
@@ -240,15 +243,20 @@ BLOCK_LAYOUTS["MXFP4"] = BlockLayout((), (2, 16), 1, 16, _scale_of_mxfp4, _digit
 
 
 def _digit_of_few_bits(
-    f: Functions, byte: Bytes, place: Element, n: Element = 0, *, bits: int, has_zero: bool
+    f: Functions, byte: Bytes, place: Element, n: Element = 0, *, bits: int, zero: int | None
 ) -> Element:
-    """Return a number whose bytes have the lowest bits first, without the zero point, which comes before them."""
-    number = byte(place + has_zero)
-    if bits == 4 and not has_zero:
-        return _four_bits(f, number, 4 * n, -8)
+    """Return a number whose bytes have the lowest bits first, without the zero point; None is for the byte before
+    them."""
+    number = byte(place + (zero is None))
+    if bits == 4 and zero is not None:
+        return _four_bits(f, number, 4 * n, -zero)
     if bits < 8:
         number = _bits(f, number, bits * n, bits)
-    return _number(f, number - (byte(0) if has_zero else 2 ** (bits - 1)))
+    return _number(f, number - (byte(0) if zero is None else zero))
+
+
+def _minimum_of_zero(f: Functions, byte: Bytes, *, scale: Callable[..., Element], place: int) -> Element:
+    return -(scale(f, byte) * _number(f, byte(place)))
 
 
 def name_of_few_bits(bits: int, block: int, *, has_zeros: bool, has_halves: bool) -> str:
@@ -260,13 +268,19 @@ def name_of_few_bits(bits: int, block: int, *, has_zeros: bool, has_halves: bool
 SIZES_OF_FEW_BITS = (16, 32, 64, 128, 256)
 """The sizes of blocks of such layouts."""
 
-for _width, _block, _has_zeros, _has_halves in product((2, 4, 8), SIZES_OF_FEW_BITS, (False, True), (False, True)):
-    BLOCK_LAYOUTS[name_of_few_bits(_width, _block, has_zeros=_has_zeros, has_halves=_has_halves)] = BlockLayout(
-        (),
-        (_block,) if _width == 8 else (_block * _width // 8, 8 // _width),
-        2 if _has_halves else 4,
-        _block * _width // 8 + _has_zeros,
-        _half if _has_halves else _single,
-        partial(_digit_of_few_bits, bits=_width, has_zero=_has_zeros),
-        digits=range(1 - 2**_width, 2**_width) if _has_zeros else range(-(2 ** (_width - 1)), 2 ** (_width - 1)),
+for _width, _block, _has_halves in product((2, 4, 8), SIZES_OF_FEW_BITS, (False, True)):
+    _numbers = (_block,) if _width == 8 else (_block * _width // 8, 8 // _width)
+    _of_scale, _scale, _of_digits = 2 if _has_halves else 4, _half if _has_halves else _single, _block * _width // 8
+    _plain, _zeros = (name_of_few_bits(_width, _block, has_zeros=z, has_halves=_has_halves) for z in (False, True))
+    _digit, _middle = partial(_digit_of_few_bits, bits=_width), 2 ** (_width - 1)
+    BLOCK_LAYOUTS[_plain] = BlockLayout(
+        *((), _numbers, _of_scale, _of_digits, _scale, partial(_digit, zero=_middle)), digits=range(-_middle, _middle)
+    )
+    BLOCK_LAYOUTS[_zeros] = BlockLayout(
+        *((), _numbers, _of_scale, _of_digits + 1, _scale, partial(_digit, zero=None)), with_minima=f"{_plain}_MINIMA"
+    )
+    BLOCK_LAYOUTS[f"{_plain}_MINIMA"] = BlockLayout(
+        *((), _numbers, _of_scale + 1, _of_digits, _scale, partial(_digit, zero=0)),
+        minimum=partial(_minimum_of_zero, scale=_scale, place=_of_scale),
+        digits=range(2 * _middle),
     )

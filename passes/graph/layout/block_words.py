@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.op_edits import insert_before, replace_by
-from relex.dialects.relex.block_layouts import BlockLayout
+from relex.dialects.relex.block_layouts import BLOCK_LAYOUTS, BlockLayout
 from relex.dialects.relex.block_quantized import layout_of, numbers_of
 from relex.dialects.relex.block_words import words_of_digits
 from relex.dialects.relex.packed import BYTES
@@ -22,22 +22,40 @@ COLUMNS_AT_ONCE = 64
 
 def delay_scales_of_blocks(op: relex.DenseBlocksOp) -> None:
     """Replace a product with a constant weight in blocks whose data are rounded for the same groups of numbers."""
-    layout, digits, rounded = layout_of(op.properties), relex.array_of(op.digits), op.data.owner
+    layout, rounded = layout_of(op.properties), op.data.owner
+    scales, digits = relex.array_of(op.scales), relex.array_of(op.digits)
     size = prod(layout.numbers)
-    if digits is None or not isinstance(rounded, relex.RoundBlocksOp) or as_integer(rounded.size) != size:
+    if scales is None or digits is None:
         return
+    if not isinstance(rounded, relex.RoundBlocksOp) or as_integer(rounded.size) != size:
+        return
+    name, apart = layout.with_minima or op.layout.data, None
+    if name != op.layout.data:
+        scales, digits = _zeros_with_scales(layout, scales, digits)
+        layout, apart = BLOCK_LAYOUTS[name], relex.ConstantOp(scales)
     if layout.digits is None or len(layout.digits) > 2**8:
         return
     halves = 2 if len(layout.digits) <= 2**4 else 1
-    if size % (halves * BYTES) or (packed := _words(layout, digits, layout.digits, halves)) is None:
+    if size % (halves * BYTES):
         return
-    weight = relex.ConstantOp(packed)
-    weight.location = op.location
-    words, scales = _bytes_of(rounded, op)
-    insert_before(op, weight)
-    before = op.digits.owner
-    replace_by(op, relex.DenseWordsOp(words, scales, op.scales, weight, op.layout.data, layout.digits[0]))
-    erase_unused_constants([before])
+    words, of_data = _bytes_of(rounded, op)
+    weight = relex.ConstantOp(_words(layout, digits, layout.digits[0], halves))
+    for constant in filter(None, (apart, weight)):
+        constant.location = op.location
+        insert_before(op, constant)
+    before = (op.scales.owner, op.digits.owner)
+    factors = op.scales if apart is None else apart.result
+    replace_by(op, relex.DenseWordsOp(words, of_data, factors, weight, name, layout.digits[0]))
+    erase_unused_constants(before)
+
+
+def _zeros_with_scales(layout: BlockLayout, scales: Array, digits: Array) -> tuple[Array, Array]:
+    """Return the bytes of scales, with the zero points of blocks after them, and the bytes of digits without these."""
+    columns = len(digits)
+    of_scales = scales.reshape(columns, -1, layout.scale_bytes)
+    of_digits = digits.reshape(columns, -1, layout.digit_bytes)
+    together = np.concatenate([of_scales, of_digits[..., :1]], -1)
+    return together.reshape(columns, -1), np.ascontiguousarray(of_digits[..., 1:]).reshape(columns, -1)
 
 
 def _bytes_of(rounded: relex.RoundBlocksOp, op: Operation) -> tuple[SSAValue, SSAValue]:
@@ -55,17 +73,14 @@ def _bytes_of(rounded: relex.RoundBlocksOp, op: Operation) -> tuple[SSAValue, SS
     return words.result, scales.result
 
 
-def _words(layout: BlockLayout, digits: Array, expected: range, halves: int) -> Array | None:
-    """Return the words of the digits of a weight; None if some are beyond what the layout says, as they are where zero
-    points have more bits than digits."""
+def _words(layout: BlockLayout, digits: Array, least: int, halves: int) -> Array:
+    """Return the words of the digits of a weight."""
     columns, blocks = len(digits), digits.shape[1] // layout.digit_bytes
     found = np.empty((columns, blocks * layout.size // (halves * BYTES)), np.int32)
     scales = np.zeros((COLUMNS_AT_ONCE, blocks * layout.scale_bytes), np.uint8)  # They do not matter.
     for first in range(0, columns, COLUMNS_AT_ONCE):
         part = digits[first : first + COLUMNS_AT_ONCE]
         numbers, *_ = numbers_of(layout, scales[: len(part)], part)
-        if numbers.min() < expected[0] or numbers.max() > expected[-1]:
-            return None
-        unsigned = (numbers.reshape(len(part), -1) - expected[0]).astype(np.uint8)
+        unsigned = (numbers.reshape(len(part), -1) - least).astype(np.uint8)
         found[first : first + len(part)] = words_of_digits(unsigned, halves)
     return found

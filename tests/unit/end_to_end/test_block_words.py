@@ -74,7 +74,8 @@ def is_near(found: Any, name: str, weight: Any, data: Any) -> bool:
     numbers = dequantized(layout, weight).astype(np.float64)
     x = rounded(data, prod(layout.numbers))
     # Minima are multiplied separately: their sums may cancel the sums of the digits.
-    sizes = np.abs(numbers) if layout.minimum is None else np.broadcast_to(np.abs(numbers).max(), numbers.shape)
+    is_apart = layout.minimum is None and not layout.with_minima
+    sizes = np.abs(numbers) if is_apart else np.broadcast_to(np.abs(numbers).max(), numbers.shape)
     return bool((np.abs(found - x @ numbers.T) <= (data.shape[-1] + 4) * 2.0**-24 * (np.abs(x) @ sizes.T)).all())
 
 
@@ -124,14 +125,24 @@ def test_zeros_infinities_and_nan(compiled: bool) -> None:
     assert is_near(found[4:], "Q8_0", weight, data[4:])
 
 
-def test_zero_points_of_more_bits() -> None:
-    """Digits that are beyond the range of their layout are multiplied as floats."""
-    weight = some_weight("4_BITS_32_F16_ZEROS", 16, 2)
-    weight[0, 2] = 200
-    data = RNG.normal(size=(2, 64)).astype(np.float32)
-    module = layer("4_BITS_32_F16_ZEROS", weight, data.shape)
-    assert not has_words(packed(on("icelake-server", module)))
-    assert is_near(build(module, precision="i8")["main"](data), "4_BITS_32_F16_ZEROS", weight, data)
+@pytest.mark.parametrize("name", ["2_BITS_32_F16_ZEROS", "4_BITS_64_F32_ZEROS", "8_BITS_16_F16_ZEROS"])
+def test_zero_points(name: str) -> None:
+    """They multiply sums of data, and may have more bits than digits, which stay two in a byte."""
+    layout, weight = BLOCK_LAYOUTS[name], some_weight(name, 32, 2)
+    weight.reshape(32, 2, -1)[..., layout.first_digit] = RNG.integers(0, 256, (32, 2))
+    data = RNG.normal(size=(2, 2 * layout.size)).astype(np.float32)
+    module = on("icelake-server", layer(name, weight, data.shape))
+    made = packed(module)
+    (words,) = (found for found in made.walk() if isinstance(found, DenseWordsOp))
+    assert words.halves == (1 if name.startswith("8") else 2)
+    # What is subtracted may be as large as what is left.
+    both = 2 * np.abs(dequantized(layout, weight)).max()
+    x = rounded(data, layout.size)
+    bound = (data.shape[-1] + 4) * 2.0**-24 * both * np.abs(x).sum(-1, keepdims=True)
+    expected = x @ dequantized(layout, weight).astype(np.float64).T
+    for found in (interpret(made)["main"](data), build(layer(name, weight, data.shape), precision="i8")["main"](data)):
+        assert (np.abs(found - expected) <= bound).all()
+    check_pass(DelayScalesPass(), run_pass(MultiplyBlocksPass(), run_pass(RoundDataPass(), module)))
 
 
 def test_layers_of_the_same_data_round_it_once() -> None:
@@ -154,10 +165,7 @@ def test_passes_keep_what_they_promise(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in BLOCK_LAYOUTS if BLOCK_LAYOUTS[name].digits is not None])
 def test_digits_are_in_their_range(name: str) -> None:
-    """All bytes but zero points of more bits."""
     layout, weight = BLOCK_LAYOUTS[name], some_weight(name, 2, 3)
-    if name.endswith("ZEROS"):
-        weight.reshape(-1, layout.bytes)[:, layout.first_digit] &= 2 ** int(name[0]) - 1
     digits, *_ = numbers_of(layout, *parts_of(layout, weight))
     assert layout.digits is not None
     assert {digits.min(), digits.max()} <= {*layout.digits}

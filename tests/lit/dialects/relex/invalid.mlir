@@ -829,6 +829,30 @@ func.func @numbers_of_blocks(%x: tensor<64xf32>, %s: tensor<3x2xui8>, %d: tensor
 
 // -----
 
+func.func @parts_of_rounded_blocks(%x: tensor<48xf32>) {
+  %0 = relex.round_blocks %x size = 32 : (tensor<48xf32>) -> tensor<48xf32>
+//     ^ error: 'relex.round_blocks' op expected data in blocks of 32, found 48
+  func.return
+}
+
+// -----
+
+func.func @scales_of_other_rank(%x: tensor<2x32xf32>, %s: tensor<2xf32>) {
+  %0 = relex.block_digits %x, %s : (tensor<2x32xf32>, tensor<2xf32>) -> tensor<2x32xi8>
+//     ^ error: 'relex.block_digits' op expected data and a scale for each block of them, of the same rank
+  func.return
+}
+
+// -----
+
+func.func @words_of_other_digits(%x: tensor<2x8xi32>, %f: tensor<2x1xf32>, %s: tensor<3x2xui8>, %d: tensor<3x3xi32>) {
+  %0 = relex.dense_words %x, %f, %s, %d layout = "Q4_0" least = -8 : (tensor<2x8xi32>, tensor<2x1xf32>, tensor<3x2xui8>, tensor<3x3xi32>) -> tensor<2x3xf32>
+//     ^ error: 'relex.dense_words' op expected equal words of digits and of data, found 6 and 8
+  func.return
+}
+
+// -----
+
 func.func @unknown_tile(%x: tensor<1x2x8x8x4xf32>) {
   %0 = relex.winograd_input_transform %x tile = 3 : (tensor<1x2x8x8x4xf32>) -> tensor<25x4x8xf32>
 //     ^ error: 'relex.winograd_input_transform' op expected tiles of 2 or 4, found 3
