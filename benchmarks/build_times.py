@@ -1,11 +1,11 @@
 """Seconds that programs take to build, cold and warm, beside the time in which others load the same network.
 
-`python -m benchmarks.build_times [PROGRAM ...]` prints a row for each; a program is a file, a network of
-`benchmarks.models` or, with fixed sizes or dynamic ones (`detector?`), of `benchmarks.dynamic_models`. Each is built in
-a process with an empty cache, once more in that process, and then in a new one. Only `build` counts: modules have been
-imported for another program, and the program has been read. Times are processor times of all processes; in brackets
-the time on the clock. The first column is the processor time of `python -c pass` at that moment, which tells how fast
-the machine is, and how busy.
+`python -m benchmarks.build_times [PROGRAM ...]` prints a row for each; a program is a file, `relu` or `conv2d`, a
+network of `benchmarks.models` or, with fixed sizes or dynamic ones (`detector?`), of `benchmarks.dynamic_models`. Each
+is built in a process with an empty cache, once more in that process, and then in a new one. Only `build` counts:
+modules have been imported for another program, and the program has been read. Times are processor times of all
+processes; in brackets the time on the clock. The first column is the processor time of `python -c pass` at that moment,
+which tells how fast the machine is, and how busy.
 """
 
 from __future__ import annotations
@@ -29,6 +29,18 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<16x8xf32>) -> tensor<4x16xf32> {
   %0 = relex.dense %x, %w : (tensor<4x8xf32>, tensor<16x8xf32>) -> tensor<4x16xf32>
   func.return %0 : tensor<4x16xf32>
 }"""
+OPERATORS = {
+    "relu": """func.func @main(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %0 = relex.relu %x : (tensor<1024xf32>) -> tensor<1024xf32>
+  func.return %0 : tensor<1024xf32>
+}""",
+    "conv2d": """func.func @main(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1x64x56x56xf32> {
+  %0 = relex.conv2d %x, %w padding = [1, 1]
+      : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x56x56xf32>
+  func.return %0 : tensor<1x64x56x56xf32>
+}""",
+}
+"""Programs of one operator, by name."""
 NETWORKS = ("squeezenet", "resnet50", "densenet121")
 Times = tuple[float, float]
 
@@ -42,12 +54,13 @@ def timed(run: Callable[[], Any]) -> Times:
 
 def built(name: str) -> list[Times]:
     """Build a program twice in this process. Processes that it has started are counted when they have ended."""
+    from relex.dialects import parse_module
     from relex.runtime import build
     from relex.runtime.kernel_workers import POOL
     from relex.runtime.sources import read_program
 
     build(SMALL, cache=False)
-    made = program(name)()
+    made = parse_module(OPERATORS[name]) if name in OPERATORS else program(name)()
     module = read_program(made)[0] if isinstance(made, Path) else made
 
     def run() -> None:

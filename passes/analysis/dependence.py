@@ -149,7 +149,8 @@ class Meeting:
         """Return whether two variables certainly have the same value."""
         if _is_shared(v, self.scope) or not domain_of(v).width:
             return True
-        if v is w and any(atom_of(i) is v and atom_of(j) is v for i, j in zip(*self._forms, strict=True)):
+        is_alike = v is w or (w in self._alike and atom_of(self._alike[w]) is v)
+        if is_alike and any(atom_of(i) is v and atom_of(j) is v for i, j in zip(*self._forms, strict=True)):
             return True  # An index is the variable itself: it is that often, and there is nothing to solve.
         return self._equal is not None and v in self._equal and w in self._alike
 
