@@ -105,7 +105,7 @@ def least_times(calls: Sequence[Call], seconds: float, clock: Callable[[], float
 
 def is_right(found: Any, expected: Array) -> bool:
     """Return whether a result is off by no more than data in 8 bits make it."""
-    array = found if isinstance(found, np.ndarray) else found.float().numpy()
+    array: Array = np.asarray(found.float() if hasattr(found, "float") else found)
     return bool(np.linalg.norm(array - expected) < 0.02 * np.linalg.norm(expected))
 
 
@@ -118,7 +118,7 @@ def row(layout: str, weight: Array, rows: int, terms: int, options: argparse.Nam
         own["relex, bf16"] = product(layout, weight, x, "bf16")
     named = {**own, "relex, f32": wide_product(numbers, x), **dict(others(layout, weight, x))}
     with ThreadPoolExecutor(1) as pool:
-        results = list(pool.map(lambda call: call(), named.values()))
+        results: list[Any] = [pool.submit(call).result() for call in named.values()]
     expected = x @ numbers.T
     wrong = [name for name, found in zip(named, results, strict=True) if not is_right(found, expected)]
     calls = {name: call for name, call in named.items() if name not in wrong}

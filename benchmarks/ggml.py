@@ -18,8 +18,10 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-TYPES = {"Q4_0": 2, "Q4_1": 3, "Q5_0": 6, "Q5_1": 7, "Q8_0": 8, "Q4_K": 12, "Q5_K": 13, "Q6_K": 14, "IQ4_NL": 20}
-TYPES |= {"IQ4_XS": 23, "MXFP4": 39}
+TYPES = {
+    "Q4_0": 2, "Q4_1": 3, "Q5_0": 6, "Q5_1": 7, "Q8_0": 8, "Q4_K": 12, "Q5_K": 13, "Q6_K": 14, "IQ4_NL": 20,
+    "IQ4_XS": 23, "MXFP4": 39,
+}  # fmt: skip
 """The numbers that ggml gives to layouts; it has floats of 32 bits as 0."""
 
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -95,12 +97,14 @@ class Ggml:
         rows, terms = x.shape
         columns = len(weight)
         device, usual = self.ggml_backend_get_device(self.backend), self.ggml_backend_cpu_buffer_type()
-        for kind in (*self._layouts_of_processor(), usual):
+        kinds = [*self._layouts_of_processor(), usual]
+        while True:
+            kind = kinds.pop(0)
             w = self.ggml_new_tensor_2d(self.context, TYPES[layout], terms, columns)
             data = self.ggml_new_tensor_2d(self.context, 0, terms, rows)
             y = self.ggml_mul_mat(self.context, w, data)
             self._place(w, kind)
-            if kind == usual or self.ggml_backend_dev_supports_op(device, y):
+            if not kinds or self.ggml_backend_dev_supports_op(device, y):
                 break
         self._place(data, usual)
         self._place(y, usual)

@@ -7,6 +7,7 @@ from math import prod
 
 from xdsl.dialects.builtin import f32, i8, i32
 
+from relex.dialects.index.expr import constant_of
 from relex.dialects.relex import BlockDigitsOp, BlockScalesOp, DenseWordsOp, RoundBlocksOp
 from relex.dialects.relex.block_quantized import layout_of
 from relex.dialects.relex.block_words import LARGEST
@@ -40,7 +41,8 @@ def _scales(x: te.Tensor, size: int) -> te.Tensor:
 @legalizes(BlockDigitsOp)
 def block_digits(op: BlockDigitsOp, x: te.Tensor, scales: te.Tensor) -> te.Tensor:
     """Legalize to a product with the reciprocal of a scale, which is rounded."""
-    return te.compute(x.shape, _digits(x, scales, x.shape[-1] // scales.shape[-1]), name="block_digits")
+    size = constant_of(x.shape[-1]) // constant_of(scales.shape[-1])
+    return te.compute(x.shape, _digits(x, scales, size), name="block_digits")
 
 
 def _digits(x: te.Tensor, scales: te.Tensor, size: int) -> te.OfIndices:

@@ -232,7 +232,7 @@ def in_place(function: PrimFuncOp, source: int, target: int, name: str) -> PrimF
     kept = [i for i in range(len(new.args)) if i != source]
     read, written = (accessed(new.args[i]) for i in (source, target))
     read.replace_all_uses_with(written)
-    if read is not new.args[source]:
+    if isinstance(read.owner, Operation):
         Rewriter.erase_op(read.owner)
         new.args[source].replace_all_uses_with(new.args[target])
     _erase_copies(written)

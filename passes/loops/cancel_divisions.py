@@ -137,7 +137,9 @@ class _Sizes:
     def _last(self, atom: Atom) -> Index | None:
         if isinstance(atom, Remainder):
             return atom.divisor - 1
-        scope = atom.owner.parent_op() if isinstance(atom, BlockArgument) else None
+        if not isinstance(atom, BlockArgument):
+            return None
+        scope = atom.owner.parent_op()
         return self.of_extent(scope.extent_of(atom)) - 1 if isinstance(scope, BlockOp) else None
 
 

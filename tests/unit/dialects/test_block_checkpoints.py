@@ -21,8 +21,8 @@ def words_of(numbers: Any, bits: int, order: Any = None) -> Any:
     """Pack integers along the last dimension, the first one in the low bits."""
     count = 32 // bits
     parts = numbers.reshape(*numbers.shape[:-1], -1, count)[..., order if order is not None else range(count)]
-    total = sum(parts[..., n].astype(np.int64) << bits * n for n in range(count))
-    return total.astype(np.uint32).view(np.int32)
+    shifted = parts.astype(np.int64) << (bits * np.arange(count))
+    return shifted.sum(-1).astype(np.uint32).view(np.int32)
 
 
 def random_weight(inputs: int, outputs: int, group: int, bits: int, kind: Any = np.float16) -> tuple[Any, Any, Any]:

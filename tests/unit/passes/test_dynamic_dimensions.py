@@ -15,7 +15,7 @@ from relex.dialects import parse_module
 from relex.dialects.index.domains import constant_value
 from relex.dialects.tir import BlockOp
 from relex.lowering.relex_pipeline import RelexPipelinePass
-from relex.passes import CheckTirPass
+from relex.passes import CheckTirPass, run_pass
 from relex.passes.analysis.loop_tree import loops_of
 from relex.reference import interpret
 from relex.runtime import build
@@ -90,15 +90,29 @@ def pointwise(x: Array) -> Array:
     return np.einsum("nchw,oc->nohw", x, np.arange(24, dtype=np.float32).reshape(3, 8))
 
 
+def sums(x: Array) -> Array:
+    return x.sum((2, 3))
+
+
+def without_mean(x: Array) -> Array:
+    return x - x.mean((2, 3), keepdims=True)
+
+
+def channels_last(x: Array) -> Array:
+    return x.transpose(0, 2, 3, 1)
+
+
+def tiles(x: Array) -> Array:
+    return np.tile(x, (2, 3))
+
+
 CASES = {
     "elementwise": Case(unary("exp", IMAGE, IMAGE), np.exp, 1),
-    "sums": Case(unary("sum", IMAGE, "tensor<?x8xf32>", "axis = [2, 3]"), lambda x: x.sum((2, 3)), 2),
-    "sums and images": Case(SUM_BY_ROW, lambda x: x - x.mean((2, 3), keepdims=True), 2, least=1),
-    "transpose": Case(
-        unary("permute_dims", IMAGE, "tensor<?x?x?x8xf32>", "axes = [0, 2, 3, 1]"), lambda x: x.transpose(0, 2, 3, 1), 3
-    ),
+    "sums": Case(unary("sum", IMAGE, "tensor<?x8xf32>", "axis = [2, 3]"), sums, 2),
+    "sums and images": Case(SUM_BY_ROW, without_mean, 2, least=1),
+    "transpose": Case(unary("permute_dims", IMAGE, "tensor<?x?x?x8xf32>", "axes = [0, 2, 3, 1]"), channels_last, 3),
     "pointwise convolution": Case(POINTWISE, pointwise, 4, least=1),
-    "copies": Case(TILES, lambda x: np.tile(x, (2, 3)), 4),
+    "copies": Case(TILES, tiles, 4),
     "blocks of pixels": Case(BLOCKS, blocks, 3),
 }
 
@@ -111,7 +125,7 @@ def before_schedule(text: str) -> ModuleOp:
     for step in RelexPipelinePass("loops").steps():
         if step.name == "block-rows":
             return module
-        module = step(module)
+        module = run_pass(step, module)
     raise AssertionError
 
 
