@@ -238,7 +238,7 @@ def index(found: Iterable[Results]) -> str:
     text = "One folder for each machine, for vectors that contenders were kept to, and for a number of threads. The "
     text += "*best other* library is another one in each row.\n\n"
     text += "[Compile times](compile_time.md), [files of packages](onnx_files.md), [models of PyTorch](torch_zoo.md), "
-    text += "[operators of dynamic sizes](dynamic_operators.md), "
+    text += "[some of them beside inductor](torch_inductor.md), [operators of dynamic sizes](dynamic_operators.md), "
     text += "[weights in blocks](block_weights.md), [quantized networks](quantized.md) and "
     text += "[matrix units](matrix_units.md) are measured by other programs; "
     text += "[What version 0.2 made faster](faster_in_0.2.md) was measured change by change.\n"
