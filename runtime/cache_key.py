@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from hashlib import sha256
@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
-from relex.dialects.table import TABLES, describe, packages_of, parts_of
+from relex.dialects.table import TABLES, Table, describe, packages_of, parts_of
 from relex.dialects.target.features import default_target
 from relex.dialects.target.machine import Target
 from relex.dialects.upstream.hints import isa
@@ -72,7 +72,7 @@ def _of_others(module: ModuleOp) -> list[str] | None:
         return None
     for table in TABLES:
         for place, (key, entry) in enumerate(table.items()):
-            of_entry = packages_of(table, key)
+            of_entry = _packages_of(table, key)
             if not of_entry:
                 continue
             if not all(map(_is_known, (*parts_of(key), *parts_of(entry)))):
@@ -83,6 +83,21 @@ def _of_others(module: ModuleOp) -> list[str] | None:
             found.add(f"{table.name}{order}: {describe(key)}: {describe(entry)}")
     digests = [_digest(package) for package in sorted(packages - _OWN)]
     return None if None in digests else [*sorted(found), *filter(None, digests)]
+
+
+_PACKAGES: dict[tuple[str, Any], tuple[Any, Any, set[str]]] = {}
+"""Entries, who made them, and what `packages_of` has found."""
+
+
+def _packages_of(table: Table[Any, Any], key: Any) -> set[str]:
+    """Return `packages_of` an entry. Each build asks for those of all entries, which seldom change."""
+    entry, made_by = table[key], table.entered_by.get(key)
+    if isinstance(entry, list | Mapping):
+        return packages_of(table, key)  # Its parts may change.
+    known = _PACKAGES.get((table.name, key))
+    if known is None or known[0] is not entry or known[1] != made_by:
+        known = _PACKAGES[table.name, key] = entry, made_by, packages_of(table, key)
+    return known[2]
 
 
 def _of_passes(passes: Sequence[AnyExtension]) -> list[str] | None:
