@@ -52,7 +52,8 @@ class OutlineParallelLoopsPass(RelexPass):
 
     The iterations of several dimensions are counted in their order, the last dimension innermost. Buffers of an
     iteration, on the stack or the heap, are allocated once per call, and shapes of tiles are set once. Loops with
-    results, and loops that call functions without a body, stay as they are.
+    results, and loops that call functions without a body, stay as they are. From here on, each function
+    states an integer once.
 
     ```mlir
     func.func @double(%x: memref<?xf32>, %n: index) {

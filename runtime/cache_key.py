@@ -90,7 +90,7 @@ _PACKAGES: dict[tuple[str, Any], tuple[Any, Any, set[str]]] = {}
 
 
 def _packages_of(table: Table[Any, Any], key: Any) -> set[str]:
-    """Return `packages_of` an entry. Each build asks for those of all entries, which seldom change."""
+    """Return `packages_of` an entry. Each build asks for the packages of all entries, which seldom change."""
     entry, made_by = table[key], table.entered_by.get(key)
     if isinstance(entry, list | Mapping):
         return packages_of(table, key)  # Its parts may change.

@@ -75,12 +75,15 @@ class ReductionNest:
                 name = name_of(access.buffer)
                 fail(self.block, f"expected elements of {name} that lie side by side along {loop_tree.label_of(loop)}")
 
+    def is_along_columns(self, loop: ForOp) -> bool:
+        """Return whether results are contiguous along a loop, and some operand varies."""
+        is_used = any(uses(access, loop) for access in self.reads)
+        return is_used and all(is_side_by_side(access, loop) for access in block_accesses(self.block, self.result))
+
     def columns(self) -> ForOp:
         """Return the loop along which the results are contiguous, and some operand varies; fail if there is none."""
-        results = block_accesses(self.block, self.result)
         for loop in self.spatial:
-            used = any(uses(access, loop) for access in self.reads)
-            if used and all(is_side_by_side(access, loop) for access in results):
+            if self.is_along_columns(loop):
                 return loop
         name = loop_tree.name_of_block(self.block)
         fail(self.block, f"expected a loop along which {name} writes elements side by side")

@@ -18,7 +18,7 @@ from relex.dialects.relex.types import is_bytes, rank_of, shape_of, tensor_type
 from relex.dialects.tir import Dot4Op
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
-from relex.passes.graph.layout.block_words import delay_scales_of_blocks
+from relex.passes.graph.layout.block_words import Rounded, delay_scales_of_blocks
 from relex.passes.graph.layout.byte_factors import LARGEST_EXACT, erase_unused
 from relex.passes.graph.pack_bytes import can_pack, product_of_bytes
 from relex.passes.rewriting.numerics import reassociates
@@ -73,11 +73,12 @@ class DelayScalesPass(RelexPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if (product := product_of_bytes(op)) is None:
             return
+        rounded: Rounded = {}
         for found in list(walk(op)):
             if isinstance(found, relex.MatmulOp | relex.DenseOp | relex.Convolution):
                 _delay(found)
             if isinstance(found, relex.DenseBlocksOp) and product is Dot4Op:
-                delay_scales_of_blocks(found)
+                delay_scales_of_blocks(found, rounded)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from relex.dialects.op_edits import insert_before
 from relex.dialects.relex import DenseBlocksOp, DenseOp, DequantizeBlocksOp, MatmulOp, RoundBlocksOp
 from relex.dialects.relex.block_quantized import layout_of
-from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
@@ -47,10 +46,17 @@ class RoundDataPass(RelexPass):
     numerics = rounds_rows(1 / 253)  # And the rounding of the scale and of the quotient.
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        known: dict[tuple[SSAValue, int, Block | None], SSAValue] = {}
         for found in list(walk(op)):
-            blocks = _in_blocks(found)
-            if blocks is not None and tensor_type(found.operands[0].type).element_type == f32:
-                found.operands[0] = _rounded(found.operands[0], prod(layout_of(blocks.properties).numbers), found)
+            blocks, data = _in_blocks(found), found.operands[0] if found.operands else None
+            if blocks is None or data is None or tensor_type(data.type).element_type != f32:
+                continue
+            if isinstance(data.owner, RoundBlocksOp):
+                continue
+            key = data, prod(layout_of(blocks.properties).numbers), found.parent
+            if key not in known:
+                known[key] = insert_before(found, RoundBlocksOp(*key[:2])).result
+            found.operands[0] = known[key]
 
 
 def _in_blocks(op: Operation) -> DenseBlocksOp | DequantizeBlocksOp | None:
@@ -58,14 +64,3 @@ def _in_blocks(op: Operation) -> DenseBlocksOp | DequantizeBlocksOp | None:
     if isinstance(op, DenseBlocksOp):
         return op
     return weight_in_blocks(op) if isinstance(op, DenseOp | MatmulOp) else None
-
-
-def _rounded(value: SSAValue, size: int, op: Operation) -> SSAValue:
-    """Return rounded data, which another product before this one may read as well."""
-    if isinstance(value.owner, RoundBlocksOp):
-        return value
-    for user in (use.operation for use in value.uses):
-        if isinstance(user, RoundBlocksOp) and as_integer(user.size) == size and user.parent is op.parent:
-            if user.is_before_in_block(op):
-                return user.result
-    return insert_before(op, RoundBlocksOp(value, size)).result

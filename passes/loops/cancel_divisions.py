@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import fail
@@ -21,10 +21,9 @@ from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.size_divisions import divided, divided_exactly
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.names import Names
-from relex.dialects.op_edits import replace_by
 from relex.dialects.sizes.attributes import has_unknown, stated_requirements
 from relex.dialects.sizes.requirements import Requirement
-from relex.dialects.tir import BlockOp, ForOp, IterKind, IterVar, LoopKind, PrimFuncOp, loops_around
+from relex.dialects.tir import BlockOp, ForOp, IterVar, LoopKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import is_access
 from relex.dialects.tir.indices import dimension_of, known_size, sizes_of, stated_size
 from relex.dialects.walks import ancestors, holds, walk, walk_of
@@ -33,6 +32,7 @@ from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.buffer_edits import emit_sizes, expand
 from relex.passes.rewriting.index_arithmetic import IndexArithmetic, constant, remove_unused
 from relex.passes.rewriting.loop_edits import new_loop, set_extent, take_body
+from relex.passes.schedule.rebind import replace_variable, with_variables
 
 _QUOTIENTS = (arith.DivSIOp, arith.DivUIOp, arith.FloorDivSIOp)
 _REMAINDERS = (arith.RemSIOp, arith.RemUIOp)
@@ -258,33 +258,16 @@ class _Cut:
         return self._new_block(inner, parts, pairs)
 
     def _new_block(self, inner: ForOp, parts: int | SSAValue, pairs: dict[SSAValue, _Pair]) -> BlockOp:
-        block, quotient = self.block, self.variable.variable
-        uses, body, old = [*quotient.uses], block.body.block, block.iter_vars
-        remainder = body.insert_arg(IndexType(), quotient.index + 1)
-        remainder.name_hint = quotient.name_hint
-        starts = {init: init.body.block.first_op for init in [block.init] if init is not None}
-        begin = next(op for op in body.ops if op not in starts)
-        sums: dict[Operation, SSAValue] = {}
-        for use in uses:
-            place = next((first for init, first in starts.items() if first and holds(init, use.operation)), begin)
-            if place not in sums:
-                emitter = IndexArithmetic(place)
-                skipped = emitter.add(arith.MuliOp(quotient, self.divisor))
-                sums[place] = emitter.add(arith.AddiOp(skipped, remainder))
-                pairs[sums[place]] = _Pair(quotient, remainder, parts, self.divisor)
-            use.operation.operands[use.index] = sums[place]
-        variables = list[tuple[IterKind, int | SSAValue, SSAValue]]()
-        for v in old:
-            if v.variable is quotient:
-                variables.append((v.kind, parts, self.loop.variable))
-                variables.append((v.kind, self.divisor, inner.variable))
-            else:
-                variables.append((v.kind, v.extent, v.binding))
-        kinds, extents, bindings = zip(*variables, strict=True)
-        new = BlockOp(block.block_name.data, kinds, extents, bindings, block.detach_region(0))
-        new.attributes |= block.attributes
-        replace_by(block, new)
-        return new
+        block, old = self.block, self.variable
+        columns = [v for v in block.iter_vars if v.variable is not old.variable]
+        remainder = block.body.block.insert_arg(IndexType(), old.variable.index + 1)
+        remainder.name_hint = old.variable.name_hint
+        whole = IndexExpr.of(old.variable) * IndexExpr.of(self.divisor) + IndexExpr.of(remainder)
+        pair = _Pair(old.variable, remainder, parts, self.divisor)
+        pairs.update(dict.fromkeys(replace_variable(block, old.variable, whole), pair))
+        quotient = replace(old, extent=parts, binding=self.loop.variable)
+        rest = IterVar(remainder, old.kind, self.divisor, inner.variable)
+        return with_variables(block, [*columns, quotient, rest])
 
 
 def _expand(function: PrimFuncOp, pairs: Mapping[SSAValue, _Pair]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -15,7 +15,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.names import Names
-from relex.dialects.op_edits import replace_by
 from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, IterVar, LoopKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import is_access
@@ -28,6 +27,7 @@ from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.buffer_edits import collapse, make_buffer, product_of_sizes, replace_sizes
 from relex.passes.rewriting.index_arithmetic import IndexArithmetic
 from relex.passes.rewriting.loop_edits import set_extent, take_body
+from relex.passes.schedule.rebind import with_variables
 
 Place = tuple[SSAValue, int]
 """A buffer, and one of its dimensions, which stands for this one and the next."""
@@ -41,8 +41,13 @@ class JoinDimensionsPass(RelexPass):
     loops joined by `schedule-cpu`, where indices become quotients and remainders; by dynamic sizes, these would be
     divisions.
 
-    Two loops are joined if one holds only the other, and all blocks in them use both variables to index
-    neighbouring dimensions of the size that the inner loop runs through, and for nothing else. Rows of a product stay.
+    Two loops are joined
+
+    * if one holds only the other,
+    * if blocks use their variables as indices alone, of dimensions that are neighbours,
+    * if the inner loop runs through the second of these dimensions, and
+    * if they are no rows of a product.
+
     Arguments have views.
 
     ```mlir
@@ -254,10 +259,4 @@ def _join(chain: Sequence[_Pair], names: Names) -> None:
 def _join_variables(block: BlockOp, loop: ForOp, total: int | SSAValue, gone: Container[SSAValue]) -> None:
     """Replace a block by one without some variables, whose places the one that is bound to a loop takes."""
     kept = [v for v in block.iter_vars if v.variable not in gone]
-    extents = [total if v.binding is loop.variable else v.extent for v in kept]
-    for variable in [v.variable for v in block.iter_vars if v.variable in gone]:
-        block.body.block.erase_arg(variable)
-    bindings = [v.binding for v in kept]
-    new = BlockOp(block.block_name.data, [v.kind for v in kept], extents, bindings, block.detach_region(0))
-    new.attributes |= block.attributes
-    replace_by(block, new)
+    with_variables(block, [replace(v, extent=total) if v.binding is loop.variable else v for v in kept])

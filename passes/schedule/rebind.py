@@ -46,7 +46,7 @@ def bind_to_loops(block: BlockOp, variables: Sequence[BlockArgument]) -> tuple[B
                 column = _loop_variable(v, atom)
                 loops[atom] = IndexExpr.of(column.variable)
                 columns.append(column)
-        _replace_variable(block, v.variable, index_of(v.binding, lambda value: loops.get(value)))
+        replace_variable(block, v.variable, index_of(v.binding, lambda value: loops.get(value)))
     new = with_variables(block, columns)
     if new.parent is not None:
         remove_unused(list(new.parent.ops))  # What computed the old bindings.
@@ -85,16 +85,20 @@ def _loop_variable(old: IterVar, variable: BlockArgument) -> IterVar:
     return IterVar(new, old.kind, loop.extent, variable)
 
 
-def _replace_variable(block: BlockOp, variable: BlockArgument, form: Index) -> None:
-    """Replace a variable of a block by an index expression, computed at the top of the block and of its init."""
-    init = block.init
+def replace_variable(block: BlockOp, variable: BlockArgument, form: Index) -> set[SSAValue]:
+    """Replace a variable of a block by an index expression, computed at the top of the block and of its init. Return
+    the values in its place."""
+    init, values = block.init, set[SSAValue]()
     emitters: dict[bool, IndexArithmetic] = {}
     for use in list(variable.uses):
         in_init = init is not None and init.is_ancestor(use.operation)
         if in_init not in emitters:
             first = init.body.block.first_op if init is not None and in_init else _first_step(block)
             emitters[in_init] = IndexArithmetic(first or use.operation)
-        use.operation.operands[use.index] = emitters[in_init].emit(form, variable.name_hint)
+        value = emitters[in_init].emit(form, variable.name_hint)
+        use.operation.operands[use.index] = value
+        values.add(value)
+    return values
 
 
 def _first_step(block: BlockOp) -> Operation | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
 
@@ -48,8 +49,18 @@ def _expect_blocks(data: SizedType, size: int) -> None:
         raise InferenceError(f"expected data in blocks of {size}, found {data.get_shape()[-1]}")
 
 
+class OfBlocks(Operator, ABC):
+    """An operator of data in blocks of `size` numbers along the last dimension."""
+
+    data = tensor_operand_def()
+    size = prop_def(IntegerConstr)
+
+    def __init__(self, data: Operand, size: int):
+        super().__init__(data, properties={"size": size})
+
+
 @declared
-class RoundBlocksOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
+class RoundBlocksOp(OfBlocks, exactness=Exactness.NUMBERS, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
     """
     Numbers in blocks along the last dimension, each rounded to a multiple of its block's scale: the largest number of
     the block, without its sign, times `1 / 127`. Of two multiples that are equally near, the even one is taken. So a
@@ -59,12 +70,6 @@ class RoundBlocksOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.OUT
     %y = relex.round_blocks %x size = 32 : (tensor<2x64xf32>) -> tensor<2x64xf32>
     ```
     """
-
-    data = tensor_operand_def()
-    size = prop_def(IntegerConstr)
-
-    def __init__(self, data: Operand, size: int):
-        super().__init__(data, properties={"size": size})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
@@ -79,7 +84,7 @@ class RoundBlocksOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.OUT
 
 
 @declared
-class BlockScalesOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.REDUCTION):
+class BlockScalesOp(OfBlocks, exactness=Exactness.NUMBERS, pattern=OpPattern.REDUCTION):
     """
     The scales of numbers in blocks along the last dimension, by which `relex.round_blocks` rounds them.
 
@@ -87,12 +92,6 @@ class BlockScalesOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.RED
     %s = relex.block_scales %x size = 32 : (tensor<2x64xf32>) -> tensor<2x2xf32>
     ```
     """
-
-    data = tensor_operand_def()
-    size = prop_def(IntegerConstr)
-
-    def __init__(self, data: Operand, size: int):
-        super().__init__(data, properties={"size": size})
 
     @classmethod
     def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:

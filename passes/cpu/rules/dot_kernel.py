@@ -107,16 +107,14 @@ class DotKernel:
     def columns_at_once(self, loop: ForOp, size: int) -> int:
         """Return how many results along a loop, of which a tile has `size`, their consumer takes at once: where they
         are neighbours, as many as fill vectors of `lanes_of_reader` elements."""
-        if only_reader(self.reduction.block) is None or loop is not self.reduction.spatial[-1]:
+        if only_reader(self.reduction.block) is None or not self.reduction.is_along_columns(loop):
             return size
-        together = lcm(size, self.lanes_of_reader)
+        together = lcm(size, self.lanes_of_reader(loop))
         return together if together in divisors(loop, together) else size
 
-    @property
-    def lanes_of_reader(self) -> int:
-        """The number of neighbouring results that divide all of them and fit into a vector."""
-        extent = self.reduction.spatial[-1].extent
-        return gcd(extent, self.length) if isinstance(extent, int) else 1
+    def lanes_of_reader(self, columns: ForOp) -> int:
+        """Return how many neighbouring results divide all of them and fit into a vector."""
+        return gcd(columns.extent, self.length) if isinstance(columns.extent, int) else 1
 
     def _fills_all_vectors(self) -> bool:
         extent = self.lanes.extent
@@ -235,7 +233,8 @@ def _schedule(schedule: Schedule, kernel: DotKernel, tile: DotTile) -> None:
     for part in vectors:
         schedule.vectorize(schedule.get_loops(part)[-1])
     if epilogue and tiles:
-        *_, columns = schedule.split(schedule.get_loops(epilogue)[-1], [None, kernel.lanes_of_reader])
+        lanes = kernel.lanes_of_reader(reduction.columns())
+        *_, columns = schedule.split(schedule.get_loops(epilogue)[-1], [None, lanes])
         schedule.vectorize(columns)
         epilogue = None
     in_tiles = [*((part, partial) for part in vectors), *((part, block) for part in (init, epilogue) if part)]

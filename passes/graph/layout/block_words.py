@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from relex.dialects import relex
 from relex.dialects.arrays import Array, np
@@ -20,8 +20,13 @@ COLUMNS_AT_ONCE = 64
 """Columns whose digits are unpacked at the same time: as integers of 32 bits, they take several times their bytes."""
 
 
-def delay_scales_of_blocks(op: relex.DenseBlocksOp) -> None:
-    """Replace a product with a constant weight in blocks whose data are rounded for the same groups of numbers."""
+Rounded = dict[tuple[SSAValue, int, Block | None], tuple[SSAValue, SSAValue]]
+"""The words and the scales of data that have been rounded in blocks of a size, in a block of operations."""
+
+
+def delay_scales_of_blocks(op: relex.DenseBlocksOp, known: Rounded) -> None:
+    """Replace a product with a constant weight in blocks whose data are rounded for the same groups of numbers. What is
+    `known` of data, other products of them share."""
     layout, rounded = layout_of(op.properties), op.data.owner
     scales, digits = relex.array_of(op.scales), relex.array_of(op.digits)
     size = prod(layout.numbers)
@@ -38,7 +43,10 @@ def delay_scales_of_blocks(op: relex.DenseBlocksOp) -> None:
     halves = 2 if len(layout.digits) <= 2**4 else 1
     if size % (halves * BYTES):
         return
-    words, of_data = _bytes_of(rounded, op)
+    key = (rounded.data, size, rounded.parent)
+    if key not in known:
+        known[key] = _bytes_of(rounded)
+    words, of_data = known[key]
     weight = relex.ConstantOp(_words(layout, digits, layout.digits[0], halves))
     for constant in filter(None, (apart, weight)):
         constant.location = op.location
@@ -58,18 +66,12 @@ def _zeros_with_scales(layout: BlockLayout, scales: Array, digits: Array) -> tup
     return together.reshape(columns, -1), np.ascontiguousarray(of_digits[..., 1:]).reshape(columns, -1)
 
 
-def _bytes_of(rounded: relex.RoundBlocksOp, op: Operation) -> tuple[SSAValue, SSAValue]:
-    """Return the words of rounded data, and their scales, which another product before this one may read as well."""
-    for user in (use.operation for use in rounded.data.uses):
-        if isinstance(user, relex.BlockScalesOp) and user.size == rounded.size and user.parent is op.parent:
-            digits = next(use.operation for use in user.result.uses if isinstance(use.operation, relex.BlockDigitsOp))
-            (words,) = (use.operation for use in digits.result.uses)
-            if words.is_before_in_block(op):
-                return words.results[0], user.result
+def _bytes_of(rounded: relex.RoundBlocksOp) -> tuple[SSAValue, SSAValue]:
+    """Return the words of rounded data, and their scales, made where the data are rounded."""
     scales = relex.BlockScalesOp(rounded.data, as_integer(rounded.size))
     digits = relex.BlockDigitsOp(rounded.data, scales)
     words = relex.PackBytesOp(digits, -1)
-    insert_before(op, scales, digits, words)
+    insert_before(rounded, scales, digits, words)
     return words.result, scales.result
 
 

@@ -14,8 +14,10 @@
 // WORDS:         [[S:%.+]] = relex.block_scales %x size = 32 : (tensor<3x32xf32>) -> tensor<3x1xf32>
 // WORDS-NEXT:    [[D:%.+]] = relex.block_digits %x, [[S]]
 // WORDS-NEXT:    [[W:%.+]] = relex.pack_bytes [[D]] axis = -1 : (tensor<3x32xi8>) -> tensor<3x8xi32>
+// WORDS-NEXT:    relex.round_blocks %x size = 32
+// WORDS-NEXT:    [[A:%.+]] = relex.constant dense<0> : tensor<1x2xui8>
 // WORDS-NEXT:    [[C:%.+]] = relex.constant dense<0> : tensor<1x4xi32>
-// WORDS-NEXT:    relex.dense_words [[W]], [[S]], {{%.+}}, [[C]] layout = "Q4_0" least = -8
+// WORDS-NEXT:    relex.dense_words [[W]], [[S]], [[A]], [[C]] layout = "Q4_0" least = -8
 // WORDS:         relex.dense_words [[W]], [[S]], {{%.+}}, {{%.+}} layout = "Q8_0" least = -128
 builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "icelake-server", features = ""}} {
   func.func @main(%x: tensor<3x32xf32>) -> (tensor<3x1xf32>, tensor<3x2xf32>) {

@@ -154,6 +154,26 @@ def test_layers_of_the_same_data_round_it_once() -> None:
     assert sum(isinstance(found, BlockScalesOp) for found in made.walk()) == 1
 
 
+@pytest.mark.parametrize("is_rounded", [False, True])
+def test_programs_that_round_data_themselves(is_rounded: bool) -> None:
+    """Scales of a program stay its own, and layers that round the same data, each by itself, share the bytes."""
+    x, builder, weight = Var("x", (4, 64), "float32"), BlockBuilder(), some_weight("Q4_0", 16, 2)
+    with builder.function("main", [x]):
+        own = op.block_scales(x, 32)
+        data = [op.round_blocks(x, 32) if is_rounded else x for _ in range(2)]
+        layers = [op.dense(d, op.dequantize_blocks(const(weight), layout="Q4_0")) for d in data]
+        builder.emit_func_output([builder.emit(part) for part in (own, *layers)])
+    module = builder.get()
+    numbers = RNG.normal(size=(4, 64)).astype(np.float32)
+    scales, *found = build(module.clone(), precision="i8")["main"](numbers)
+    np.testing.assert_array_equal(scales, np.abs(numbers).reshape(4, 2, 32).max(-1) * np.float32(1 / 127))
+    assert all(is_near(part, "Q4_0", weight, numbers) for part in found)
+    for p in (RoundDataPass(), MultiplyBlocksPass(), DelayScalesPass()):
+        module = run_pass(p, on("icelake-server", module))
+    kinds = [type(op) for op in module.walk()]
+    assert (kinds.count(BlockScalesOp), kinds.count(DenseWordsOp)) == (2, 2)
+
+
 @pytest.mark.parametrize("name", ["Q4_0", "Q5_1", "Q6_K"])
 def test_passes_keep_what_they_promise(name: str) -> None:
     module = on("icelake-server", layer(name, some_weight(name, 3, 1), (2, BLOCK_LAYOUTS[name].size)))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from relex.dialects.errors import RangeError
-from relex.dialects.relex.block_checkpoints import BlockWeight, blocks_of_awq, blocks_of_gptq
 from relex.dialects.relex.block_layouts import BLOCK_LAYOUTS
 from relex.dialects.relex.block_quantized import dequantized
+from relex.frontend.block_checkpoints import BlockWeight, blocks_of_awq, blocks_of_gptq
 
 RNG = np.random.default_rng(0)
 AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)
