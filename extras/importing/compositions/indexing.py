@@ -16,7 +16,7 @@ from relex.frontend import op
 from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.import_node import ImportedNode
 from relex.frontend.importing.size_arithmetic import Element, UndecidedError, ceil, difference, quotient
-from relex.frontend.importing.values import Known, Tensor, refuse
+from relex.frontend.importing.values import Known, Tensor, refuse, size_argument
 
 LAST = 2**63 - 1
 """The end of every dimension."""
@@ -29,7 +29,7 @@ def along(numbers: Array, axis: int, rank: int) -> Array:
 
 def numbers_below(size: Size) -> Operand:
     """Return the numbers from 0 on that are below a size."""
-    return op.iota(shape=[size if isinstance(size, int) else str(size)], dtype=i64)
+    return op.iota(shape=[size_argument(size)], dtype=i64)
 
 
 def range_length(first: Element, end: Element, step: Element) -> Size:
@@ -63,7 +63,7 @@ def part_at(x: Operand, axis: int, place: int) -> Operand:
 
 def pieces(x: Operand, lengths: Sequence[Size], axis: int) -> list[Operand]:
     """Return the parts of a tensor that have given lengths along a dimension, one after another."""
-    places = [size if isinstance(size, int) else str(size) for size in accumulate(lengths, initial=0)]
+    places = [size_argument(size) for size in accumulate(lengths, initial=0)]
     return [op.strided_slice(x, [axis], [begin], [end]) for begin, end in pairwise(places)]
 
 
@@ -71,7 +71,7 @@ def sorted_along(x: Operand, axis: int, descending: bool, count: Size | None = N
     """Return the elements along a dimension in order, or `count` of the first ones, and their positions."""
     places = op.argsort(x, axis, descending)
     if count is not None:
-        places = op.strided_slice(places, [axis], [0], [count if isinstance(count, int) else str(count)])
+        places = op.strided_slice(places, [axis], [0], [size_argument(count)])
     return [op.gather_elements(x, places, axis), places]
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from relex.dialects.arrays import Array
 from relex.dialects.relex.sliding_windows import Windows as Windows
-from relex.dialects.sizes import Size, count
+from relex.dialects.sizes import IndexExpr, Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import LAST
+from relex.frontend.compositions.padding import padded
 from relex.frontend.compositions.softmax import per_channel
 from relex.frontend.graph_expressions import Call, Operand
 from relex.frontend.importing.import_node import ImportedNode
@@ -28,11 +29,20 @@ def places(windows: Windows, dimension: int, number: int) -> Array:
 
 
 def filled_up(site: ImportedNode, x: Operand, windows: Windows) -> Windows:
-    """Return windows with as much padding at the end as the last ones need that count with `ceil_mode`."""
-    if not windows.ceil_mode:
+    """Return windows with as much padding at the end as the last ones need that count with `ceil_mode`. Those whose
+    number depends on dynamic sizes stay as they are."""
+    ends = windows.ends(site.shape(x)[-windows.rank :])
+    if not windows.ceil_mode or any(isinstance(end, IndexExpr) for end in ends):
         return windows
-    ends = windows.ends(site.static_shape(x, first=-windows.rank))
     return replace(windows, padding=cast(Any, (*windows.before, *ends)), ceil_mode=False)
+
+
+def padded_by(
+    site: ImportedNode, x: Operand, before: Sequence[Size], after: Sequence[Size], value: Operand = 0
+) -> Operand:
+    """Return data whose last dimensions are surrounded by a number."""
+    others = [0] * (site.rank(x) - len(before))
+    return padded(site, x, [*others, *before, *others, *after], "constant", value)
 
 
 def _arguments(windows: Windows) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
@@ -87,7 +97,7 @@ def maxima(site: ImportedNode, x: Operand, windows: Windows) -> Operand:
     """Return the maximum of each window."""
     function = by_rank((op.max_pool1d, op.max_pool2d, op.max_pool3d), site, x)
     windows = filled_up(site, x, windows)
-    return function(_cut(x, windows), windows.size, *_arguments(windows))
+    return function(_cut(x, windows), windows.size, *_arguments(windows), windows.ceil_mode)
 
 
 def maxima_and_places(site: ImportedNode, x: Operand, windows: Windows) -> Sequence[Tensor]:
@@ -96,41 +106,31 @@ def maxima_and_places(site: ImportedNode, x: Operand, windows: Windows) -> Seque
     if min(windows.padding) < 0:
         refuse("indices of the maxima in data that is cut off", "pads")
     function = by_rank((op.max_pool1d_with_indices, op.max_pool2d_with_indices, op.max_pool3d_with_indices), site, x)
-    return site.emit_results(function(x, windows.size, *_arguments(windows)))
+    return site.emit_results(function(x, windows.size, *_arguments(windows), windows.ceil_mode))
 
 
 def averages(site: ImportedNode, x: Operand, windows: Windows, included: bool) -> Operand:
     """Return the mean of each window. Padding counts, as zeros, if it is `included`; of windows that begin inside but
     extend beyond the padding, that part never counts."""
-    if not windows.ceil_mode:
-        return means(site, x, windows, included)
-    sizes = site.static_shape(x, first=2)
-    wide = filled_up(site, x, windows)
-    counts = _counts(wide, sizes, windows.padding if included else [0] * (2 * len(sizes)))
-    return op.divide(sums(site, x, wide), site.like(counts.reshape(1, 1, *counts.shape), x))
-
-
-def means(site: ImportedNode, x: Operand, windows: Windows, included: bool = True) -> Operand:
-    """Return the mean of each window, of which each is filled up with zeros, or with nothing."""
     function = by_rank((op.avg_pool1d, op.avg_pool2d, op.avg_pool3d), site, x)
-    windows = filled_up(site, x, windows)
-    return function(_cut(x, windows), windows.size, *_arguments(windows), count_include_pad=included)
+    pads = any(windows.padding)
+    if windows.ends(site.shape(x)[2:]) == windows.after:
+        windows = replace(windows, ceil_mode=False)
+    counted = included and pads
+    return function(_cut(x, windows), windows.size, *_arguments(windows), windows.ceil_mode, counted)
+
+
+def means(site: ImportedNode, x: Operand, windows: Windows) -> Operand:
+    """Return the mean of each window, of which each is filled up with zeros."""
+    if windows.ceil_mode:
+        ends = [end - after for end, after in zip(windows.ends(site.shape(x)[2:]), windows.after, strict=True)]
+        x, windows = padded_by(site, x, [0] * windows.rank, ends), replace(windows, ceil_mode=False)
+    return averages(site, x, windows, included=True)
 
 
 def sums(site: ImportedNode, x: Operand, windows: Windows) -> Operand:
     """Return the sum of each window."""
     return op.multiply(means(site, x, windows), float(prod(cast(Any, windows.size))))
-
-
-def _counts(windows: Windows, sizes: Sequence[int], padding: Sequence[int]) -> Array:
-    """Return how many elements count in each window, with so much of the padding before and after each dimension."""
-    counts: Array = np.ones((), np.float64)
-    for d, (n, number) in enumerate(zip(sizes, windows.counts(sizes), strict=True)):
-        before = windows.before[d]
-        place = places(windows, d, cast(int, number))
-        is_counted = (place >= before - padding[d]) & (place < before + n + padding[len(sizes) + d])
-        counts = np.multiply.outer(counts, is_counted.sum(0).astype(np.float64))
-    return counts
 
 
 def unpooled(

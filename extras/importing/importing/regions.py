@@ -16,7 +16,7 @@ from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.graph_expressions import Operand
 from relex.frontend.importing.builder import Builder
-from relex.frontend.importing.values import Computed, Known, Tensor, Unsupported
+from relex.frontend.importing.values import Computed, Known, Tensor, Unsupported, size_argument
 
 LateSizes = Sequence[Size | None]
 """The sizes of a tensor, None for those that only a run finds out."""
@@ -104,7 +104,7 @@ def shown(x: Tensor, y: Tensor) -> tuple[str, str]:
 def zeros(sizes: Sequence[Size], element_type: Attribute) -> Operand:
     """Return a tensor of zeros."""
     zero = Known(np.zeros((), numpy_dtype(element_type)))
-    return op.broadcast_to(zero, [size if isinstance(size, int) else str(size) for size in sizes])
+    return op.broadcast_to(zero, [size_argument(size) for size in sizes])
 
 
 def type_of(x: Tensor, sizes: LateSizes) -> TensorType:

@@ -41,6 +41,11 @@ def sizes_of(given: Iterable[Any]) -> list[Size]:
     return [size if isinstance(size, IndexExpr) else int(size) for size in elements]
 
 
+def size_argument(size: Size) -> int | str:
+    """Return a size as operators take it: as a number, or as the text of an expression."""
+    return size if isinstance(size, int) else str(size)
+
+
 def plain(node: object, function: Callable[..., Any], *operands: Any) -> Any:
     """Apply a function to operands as they are: the rule for rows of importers' tables whose operators ask no more."""
     return function(*operands)

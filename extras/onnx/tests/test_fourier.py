@@ -64,6 +64,25 @@ def test_inverses(count: int) -> None:
     assert error(half(x)[..., 0], np.fft.irfft(numbers, size)) < 1e-13
 
 
+def test_dynamic_lengths() -> None:
+    forward, back, half, of_half = (
+        build(from_onnx(model([2, "n", last], TensorProto.DOUBLE, **given)))["main"]
+        for last, given in ((2, {}), (2, {"inverse": 1}), (1, {"onesided": 1}), (2, {"inverse": 1, "onesided": 1}))
+    )
+    for count in (1, 2, 4, 9, 100, 127):
+        x = RNG.standard_normal((2, count, 2))
+        numbers = x[..., 0] + 1j * x[..., 1]
+        assert error(forward(x), parts(np.fft.fft(numbers))) < 1e-13
+        assert error(back(x), parts(np.fft.ifft(numbers))) < 1e-13
+        assert error(half(x[..., :1]), parts(np.fft.rfft(x[..., 0]))) < 1e-13
+        if count > 1:
+            assert error(of_half(x)[..., 0], np.fft.irfft(numbers)) < 1e-13
+    # The middle of the transform of real numbers is real.
+    assert half(np.ones((2, 4, 1)))[:, 2, 1].tolist() == [0, 0]
+    with pytest.raises(ShapeError, match="expected n <= 4096, found n = 5000"):
+        forward(np.ones((2, 5000, 2)))
+
+
 def test_matrices_stay_small() -> None:
     """4096 numbers take products with matrices of 32 and 4, in place of one with 16 million elements."""
     module = from_onnx(model(["n", 4096, 2], TensorProto.DOUBLE))

@@ -30,10 +30,10 @@ def computed(
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def expect_same(model: ModelProto, *shapes: tuple[int, ...], run: Any = build) -> Any:
+def expect_same(model: ModelProto, *shapes: tuple[int, ...], **options: Any) -> Any:
     """Compare with ONNX Runtime for inputs of some shapes."""
     feeds = ({"x": NUMBERS.normal(size=shape).astype(np.float32)} for shape in shapes)
-    return expect_as_onnx_runtime(model, *feeds, run=run)
+    return expect_as_onnx_runtime(model, *feeds, **options)
 
 
 SIZE = [node("Shape", "x", "s"), node("Gather", "s zero", "n")]
@@ -231,3 +231,43 @@ def test_transposed_convolutions_pad_alike_for_all_sizes(auto_pad: str) -> None:
     model = computed(nodes, ["n", 2, "h", "w_"], w=weight)
     feeds = ({"x": NUMBERS.normal(size=shape).astype(np.float32)} for shape in ((1, 2, 4, 5), (2, 2, 1, 3)))
     expect_as_onnx_runtime(model, *feeds, rtol=1e-4, atol=1e-5, run=interpret)
+
+
+_NEARLY: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-6}
+
+
+@pytest.mark.sampled(diagonals=2)
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize(
+    ("operator", "kernel", "strides"),
+    [
+        ("Conv", [3, 3], [2, 2]),
+        ("Conv", [1, 2], [2, 3]),
+        *(
+            (pool, *given)
+            for pool in ("MaxPool", "AveragePool", "LpPool")
+            for given in (([3, 2], [2, 2]), ([3, 5], [3, 1]))
+        ),
+    ],
+)
+def test_as_many_windows_as_strides(operator: str, kernel: list[int], strides: list[int], auto_pad: str) -> None:
+    """How far data is padded depends on the remainder of its dynamic sizes by the strides."""
+    inputs = "x weight" if operator == "Conv" else "x"
+    nodes = [node(operator, inputs, "y", auto_pad=auto_pad, kernel_shape=kernel, strides=strides)]
+    weights = {"weight": NUMBERS.normal(size=(3, 2, *kernel)).astype(np.float32)} if operator == "Conv" else {}
+    sizes = ((1, 2, 1, 1), (2, 2, 5, 6), (1, 2, 6, 7), (1, 2, 17, 32))
+    expect_same(computed(nodes, ["n", 2, "h", "w"], **weights), *sizes, **_NEARLY)
+
+
+@pytest.mark.sampled(diagonals=2)
+@pytest.mark.parametrize("pads", [[0, 0, 0, 0], [1, 0, 1, 1]])
+@pytest.mark.parametrize("more", [{}, {"count_include_pad": 1}])
+@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool", "LpPool"])
+def test_windows_that_extend_beyond_the_end(operator: str, more: Any, pads: list[int]) -> None:
+    given = more if operator == "AveragePool" else {}
+    nodes = [node(operator, "x", "y", kernel_shape=[3, 2], strides=[2, 3], pads=pads, ceil_mode=1, **given)]
+    sizes = [(1, 2, 3, 2), (2, 2, 8, 6), (1, 2, 9, 7), (1, 2, 17, 33)]
+    for shape, tried in ((["n", 2, "h", "w"], sizes), *((size, [size]) for size in sizes)):
+        model = computed(nodes, shape)
+        model.opset_import[0].version = 18
+        expect_same(model, *tried, **_NEARLY)

@@ -101,6 +101,19 @@ def test_long_transforms_and_dynamic_rows() -> None:
         torch.testing.assert_close(torch.as_tensor(main(x)), long(x), rtol=1e-4, atol=1e-4)
 
 
+def test_dynamic_lengths() -> None:
+    def transforms(x: Any) -> Any:
+        halves = [fft.rfft(x, norm=norm) for norm in ("backward", "ortho", "forward")]
+        whole = fft.irfft(halves[0], n=x.shape[-1])
+        return [*(half.abs() for half in halves), fft.rfft(x, dim=1).imag, whole, halves[1].real]
+
+    fast = compiled_alone(transforms, dynamic=True, fullgraph=True)
+    for shape in ((2, 3, 50), (1, 4, 64), (2, 7, 9)):
+        x = torch.randn(shape)
+        for found, wanted in zip(fast(x), transforms(x), strict=True):
+            torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("count", [8, 9, 12])
 def test_angles_of_what_is_real_are_those_of_its_sign(count: int) -> None:
     def angles(x: Any) -> Any:

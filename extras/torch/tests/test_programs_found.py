@@ -101,6 +101,18 @@ def test_adaptive_pools() -> None:
         torch.testing.assert_close(function(x), pooled(x))
 
 
+def test_windows_that_extend_beyond_images_of_dynamic_sizes() -> None:
+    def pooled(x: Any) -> list[Any]:
+        largest = functional.max_pool2d(x, 3, 2, 1, ceil_mode=True, return_indices=True)
+        means = [functional.avg_pool2d(x, 3, 2, 1, True, included) for included in (True, False)]
+        return [*largest, *means, functional.avg_pool2d(x, (2, 3), ceil_mode=True, divisor_override=5)]
+
+    function = compiled_alone(pooled, dynamic=True)
+    for sizes in ((2, 3, 8, 9), (1, 3, 5, 7), (2, 2, 4, 3), (1, 3, 17, 33)):
+        x = torch.randn(sizes)
+        torch.testing.assert_close(function(x), pooled(x))
+
+
 def test_places_of_maxima_in_volumes() -> None:
     def pooled(x: Any) -> Any:
         return functional.adaptive_max_pool3d(x, (2, 3, 2), return_indices=True)

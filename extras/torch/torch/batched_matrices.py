@@ -8,6 +8,7 @@ from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import numbers_below
 from relex.frontend.importing.loops import Trip, counted
+from relex.frontend.importing.values import size_argument
 from relex.frontend.torch import Operand, Tensor, TorchNode
 
 
@@ -34,7 +35,7 @@ def at(x: Operand, place: Operand, axis: int) -> Operand:
 
 def leading(x: Operand, number: Size, axis: int) -> Operand:
     """Return as many rows or columns."""
-    return op.strided_slice(x, [axis], [0], [number if isinstance(number, int) else str(number)])
+    return op.strided_slice(x, [axis], [0], [size_argument(number)])
 
 
 def outer(column: Operand, row: Operand) -> Operand:

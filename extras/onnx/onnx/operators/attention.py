@@ -21,6 +21,7 @@ from relex.frontend.compositions.attention import (
     rotated,
 )
 from relex.frontend.compositions.indexing import expect_in_range, numbers_below
+from relex.frontend.importing.values import size_argument
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.quantization import COLUMNS, centred, one_number, placed
 from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
@@ -59,7 +60,7 @@ def _mask(node: OnnxNode, mask: Tensor, batch: Size, queries: Size, keys: Size) 
 
 
 def _halves(node: OnnxNode, batch: Size) -> list[tuple[list[Any], list[Any]]]:
-    cut, end = (size if isinstance(size, int) else str(size) for size in (batch, 2 * batch))
+    cut, end = map(size_argument, (batch, 2 * batch))
     return [([0], [cut]), ([cut], [end])]
 
 
@@ -228,7 +229,7 @@ def _end(node: OnnxNode, length: Tensor, queries: Size, mask: Tensor | None, mor
         message = f"expected a mask, or a bias, of as many keys as there are with the new ones, found {end}"
         node.expect(op.reshape(op.equal(total, Known(end)), []), message)
     end = ends[0] if ends else node.sizes(total, "a number of places")[0]
-    return end if isinstance(end, int) else str(end)
+    return size_argument(end)
 
 
 @imports("DecoderMaskedMultiHeadAttention", domain=MICROSOFT)

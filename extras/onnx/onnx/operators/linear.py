@@ -15,6 +15,7 @@ from relex.frontend.compositions.conversions import by_floats
 from relex.frontend.compositions.einsum import einsum
 from relex.frontend.compositions.indexing import LAST, numbers_below, part_at
 from relex.frontend.importing.loops import Row, counted
+from relex.frontend.importing.values import size_argument
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.import_table import row
 from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
@@ -105,7 +106,7 @@ def inverse(node: OnnxNode, x: Tensor) -> Operand:
         return [op.where(op.expand_dims(op.equal(places, place), 1), row, rest)], []
 
     found = counted(node.builder, rows, trip, [op.concat(wide, unit, axis=2)])[0]
-    size = rows if isinstance(rows, int) else str(rows)
+    size = size_argument(rows)
     return node.reshape(op.astype(op.strided_slice(found, [2], [size], [LAST]), x.element_type), [*batch, rows, rows])
 
 

@@ -15,7 +15,7 @@ from relex.frontend.compositions.sliding_windows import by_rank
 from relex.frontend.compositions.softmax import per_channel
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.arithmetic import converted
-from relex.frontend.onnx.operators.windows import read_windows
+from relex.frontend.onnx.operators.windows import windows_over
 from relex.frontend.onnx.tensors import dtype_of
 from relex.frontend.onnx.values import element_type_of
 
@@ -157,9 +157,9 @@ def conv_integer(
     node: OnnxNode, x: Tensor, weight: Tensor, zero_x: Tensor | None = None, zero_w: Tensor | None = None
 ) -> Operand:
     """A convolution of integers without their zero points."""
-    windows = read_windows(node, node.shape(x)[2:], node.static_shape(weight)[2:])
+    data, windows = windows_over(node, centred(node, x, zero_x), node.static_shape(weight, "sizes of the kernel")[2:])
     function = by_rank((op.conv1d, op.conv2d, op.conv3d), node, x)
-    data, kernel = centred(node, x, zero_x), centred(node, weight, zero_w, range(1, node.rank(weight)))
+    kernel = centred(node, weight, zero_w, range(1, node.rank(weight)))
     return function(data, kernel, windows.strides, windows.padding, windows.dilation, node.integer("group", 1))
 
 

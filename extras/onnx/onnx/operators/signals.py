@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from relex.dialects.sizes import Size
 from relex.frontend import op
 from relex.frontend.compositions.fourier import fourier, hermitian
 from relex.frontend.compositions.indexing import part_at, stacked, windows_along
+from relex.frontend.importing.values import size_argument
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.quantized_layers import MICROSOFT
 from relex.frontend.onnx.operators.shapes import MOST
@@ -24,9 +26,9 @@ def transform(node: OnnxNode, x: Tensor, length: Tensor | None = None, axis: Ten
 
 
 def _along(node: OnnxNode, x: Tensor, length: Tensor | None, axis: int) -> Operand:
-    size = node.closed(node.shape(x)[axis], "a transform along a dynamic dimension")
+    size = node.shape(x)[axis]
     inverse, onesided = node.flag("inverse"), node.flag("onesided")
-    count = size if length is None else int(node.known_number(length, "a length"))
+    count: Size = size if length is None else node.known_size(length, "a length")
     if inverse and onesided:
         count = 2 * (size - 1) if length is None else count
     rank = node.rank(x)
@@ -46,28 +48,37 @@ def _parts(node: OnnxNode, x: Operand, rank: int) -> tuple[Operand, Operand | No
     return part_at(x, rank - 2, 0), None if kinds == 1 else part_at(x, rank - 2, 1)
 
 
-def _resized(node: OnnxNode, x: Operand, size: int) -> Operand:
+def _resized(node: OnnxNode, x: Operand, size: Size) -> Operand:
     """Return a tensor cut off, or continued by zeros, along its last dimension."""
     *others, old = node.shape(x)
-    if not isinstance(old, int) or old == size:
+    if old == size:
         return x
+    if not isinstance(old, int) or not isinstance(size, int):
+        refuse(f"a transform of {size} of {old} numbers; fix the sizes with `shapes=`")
     if old > size:
         return op.strided_slice(x, [-1], [0], [size])
     return op.pad(x, [*(0 for _ in range(2 * len(others))), 0, size - old])
 
 
 def _product(
-    node: OnnxNode, real: Operand, imaginary: Operand | None, count: int, inverse: bool, onesided: bool
+    node: OnnxNode, real: Operand, imaginary: Operand | None, count: Size, inverse: bool, onesided: bool
 ) -> Sequence[Operand]:
     """Return the real and the imaginary part of the transform."""
     if inverse and onesided:
         real, imaginary = hermitian((real, imaginary), count)
     parts: list[Operand] = list(fourier(node, (real, imaginary), count, 1 if inverse else -1))
     if inverse:
-        parts = [op.multiply(part, node.like(1 / count, real)) for part in parts[: 1 if onesided else 2]]
+        parts = [_over_count(node, part, count) for part in parts[: 1 if onesided else 2]]
     elif onesided:
-        parts = [op.strided_slice(part, [-1], [0], [count // 2 + 1]) for part in parts]
+        parts = [op.strided_slice(part, [-1], [0], [size_argument(count // 2 + 1)]) for part in parts]
     return parts
+
+
+def _over_count(node: OnnxNode, x: Operand, count: Size) -> Operand:
+    """Divide by the length of a transform."""
+    if isinstance(count, int):
+        return op.multiply(x, node.like(1 / count, x))
+    return op.divide(x, op.astype(Known(count), node.element_type(x)))
 
 
 @imports("MelWeightMatrix")

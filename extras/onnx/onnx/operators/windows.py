@@ -5,34 +5,57 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from xdsl.dialects.builtin import AnyFloat
 
 from relex.dialects.arrays import Array
-from relex.dialects.sizes import IndexExpr, Size, count
+from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.sizes import IndexExpr, Size, Sizes, count, larger
 from relex.frontend import op
 from relex.frontend.compositions import sliding_windows
 from relex.frontend.compositions.indexing import expect_in_range, numbers_below
+from relex.frontend.compositions.sliding_windows import Windows, padded_by
 from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.import_table import row
 
+_S = TypeVar("_S", int, Size)
 
-def read_windows(node: OnnxNode, data: Sequence[Size], size: Sequence[int]) -> sliding_windows.Windows:
+
+def read_windows(node: OnnxNode, data: Sequence[Size], size: Sequence[int]) -> Windows:
     """Read the attributes of a node, for data of these sizes."""
+    windows, widths = _windows_and_widths(node, data, size)
+    reason = "padding that depends on a dynamic size: {}"
+    return replace(windows, padding=tuple(node.closed(n, reason, "auto_pad") for n in widths))
+
+
+def windows_over(node: OnnxNode, x: Operand, size: Sequence[int], value: Operand = 0) -> tuple[Operand, Windows]:
+    """Read the attributes of a node, and return data for the windows to slide over. It is surrounded by a number if the
+    dynamic sizes of `x` decide how far."""
+    windows, widths = _windows_and_widths(node, node.shape(x)[2:], size)
+    known = tuple(n for n in widths if isinstance(n, int))
+    if len(known) == len(widths):
+        return x, replace(windows, padding=known)
+    rank = len(size)
+    return padded_by(node, x, widths[:rank], widths[rank:], value), replace(windows, padding=(0,) * (2 * rank))
+
+
+def _windows_and_widths(node: OnnxNode, data: Sequence[Size], size: Sequence[int]) -> tuple[Windows, Sizes]:
+    """Return windows, and their padding before and after each dimension."""
     rank = len(size)
     strides, dilation, pads = _attributes(node, rank)
     if not len(data) == rank == len(strides) == len(dilation):
         refuse(f"expected {len(data)} numbers for windows, found {len(size)}, {len(strides)} and {len(dilation)}")
-    windows = sliding_windows.Windows(tuple(size), strides, pads, dilation, node.flag("ceil_mode"))
+    windows = Windows(tuple(size), strides, pads, dilation, node.flag("ceil_mode"))
     match node.text("auto_pad") or "NOTSET":
         case "NOTSET":
-            return windows
+            return windows, pads
         case "VALID":
-            return replace(windows, padding=(0,) * (2 * rank))
+            return windows, (0,) * (2 * rank)
         case auto:
             total = [_same(*part) for part in zip(data, cast("Sequence[int]", windows.spans), strides, strict=True)]
-            return replace(windows, padding=_halves(total, auto))
+            return windows, _halves(total, auto)
 
 
 def _attributes(node: OnnxNode, rank: int) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
@@ -41,20 +64,18 @@ def _attributes(node: OnnxNode, rank: int) -> tuple[tuple[int, ...], tuple[int, 
     return strides, dilation, tuple(node.integers("pads") or [0] * (2 * rank))
 
 
-def _halves(total: Sequence[int], auto: str) -> tuple[int, ...]:
+def _halves(total: Sequence[_S], auto: str) -> tuple[_S, ...]:
     """Return numbers before and after each dimension with given sums; those that are larger by one come last if `auto`
     says so."""
     less, more = [n // 2 for n in total], [n - n // 2 for n in total]
     return (*less, *more) if auto == "SAME_UPPER" else (*more, *less)
 
 
-def _same(n: Size, span: int, stride: int) -> int:
+def _same(n: Size, span: int, stride: int) -> Size:
     """Return the padding for as many windows as there are strides in a dimension."""
-    if isinstance(n, IndexExpr):
-        if stride == 1:
-            return span - 1
-        refuse(f"padding that depends on a dynamic size: {n}; fix the size with `shapes=`", "auto_pad")
-    return max((-(-n // stride) - 1) * stride + span - n, 0)
+    if isinstance(n, IndexExpr) and stride == 1:
+        return span - 1
+    return larger((-(-n // stride) - 1) * stride + span - n, 0)
 
 
 def in_channels_last(node: OnnxNode, function: Callable[[Tensor], Any], x: Tensor) -> Operand:
@@ -64,15 +85,19 @@ def in_channels_last(node: OnnxNode, function: Callable[[Tensor], Any], x: Tenso
     return op.permute_dims(y, [0, *range(2, last + 1), 1])
 
 
-def _of_pool(node: OnnxNode, x: Operand) -> sliding_windows.Windows:
+def _of_pool(node: OnnxNode, x: Operand) -> Windows:
     return read_windows(node, node.shape(x)[2:], node.integers("kernel_shape") or [])
+
+
+def _over_pool(node: OnnxNode, x: Operand, value: Operand = 0) -> tuple[Operand, Windows]:
+    return windows_over(node, x, node.integers("kernel_shape") or [], value)
 
 
 @imports("Conv")
 def conv(node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Operand:
     """A convolution."""
-    windows = read_windows(node, node.shape(x)[2:], node.static_shape(weight, "sizes of the kernel")[2:])
-    return sliding_windows.convolution(node, x, weight, bias, windows, node.integer("group", 1))
+    data, windows = windows_over(node, x, node.static_shape(weight, "sizes of the kernel")[2:])
+    return sliding_windows.convolution(node, data, weight, bias, windows, node.integer("group", 1))
 
 
 @imports("ConvTranspose")
@@ -82,14 +107,14 @@ def conv_transpose(node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | Non
     rank = len(size)
     more = node.integers("output_padding") or [0] * rank
     strides, dilation, pads = _attributes(node, rank)
-    windows = sliding_windows.Windows(size, strides, pads, dilation)
+    windows = Windows(size, strides, pads, dilation)
     removed = _removed(node, x, windows, more)
     after = [n - extra for n, extra in zip(removed[rank:], more, strict=True)]
     windows = replace(windows, padding=(*removed[:rank], *after))
     return sliding_windows.spread(node, x, weight, bias, windows, node.integer("group", 1))
 
 
-def _removed(node: OnnxNode, x: Tensor, windows: sliding_windows.Windows, more: Sequence[int]) -> Sequence[int]:
+def _removed(node: OnnxNode, x: Tensor, windows: Windows, more: Sequence[int]) -> Sequence[int]:
     """Return how much of a transposed convolution is removed before and after each dimension."""
     auto, wanted = node.text("auto_pad") or "NOTSET", node.integers("output_shape")
     if wanted is None and auto not in ("SAME_UPPER", "SAME_LOWER"):
@@ -107,9 +132,14 @@ def _removed(node: OnnxNode, x: Tensor, windows: sliding_windows.Windows, more: 
 def max_pool(node: OnnxNode, x: Tensor) -> Operand | list[Operand]:
     """The maximum of each window, and its position in the whole tensor."""
     if node.output_count < 2:
-        return sliding_windows.maxima(node, x, _of_pool(node, x))
+        return sliding_windows.maxima(node, *_over_pool(node, x, _lowest(x)))
     largest, positions = sliding_windows.maxima_and_places(node, x, _of_pool(node, x))
     return [largest, _in_all_channels(node, positions, node.shape(x), node.flag("storage_order"))]
+
+
+def _lowest(x: Tensor) -> float:
+    """Return the number that is the maximum of no elements."""
+    return -np.inf if isinstance(x.element_type, AnyFloat) else int(np.iinfo(numpy_dtype(x.element_type)).min)
 
 
 def _in_all_channels(node: OnnxNode, place: Operand, sizes: Sequence[Size], columns: bool) -> Operand:
@@ -150,14 +180,17 @@ def max_unpool(node: OnnxNode, x: Tensor, positions: Tensor, shape: Tensor | Non
 @imports("AveragePool")
 def average_pool(node: OnnxNode, x: Tensor) -> Operand:
     """The mean of each window."""
-    return sliding_windows.averages(node, x, _of_pool(node, x), node.flag("count_include_pad"))
+    data, windows = _over_pool(node, x)
+    if data is x or node.flag("count_include_pad"):
+        return sliding_windows.averages(node, data, windows, node.flag("count_include_pad"))
+    ones = node.full([1, 1, *node.shape(x)[2:]], 1, x.element_type)
+    return op.divide(*(sliding_windows.sums(node, *_over_pool(node, part)) for part in (x, ones)))
 
 
 @imports("LpPool")
 def lp_pool(node: OnnxNode, x: Tensor) -> Operand:
     """The norm of each window."""
-    windows = _of_pool(node, x)
-    return _root(node, sliding_windows.sums(node, _power(node, x), windows))
+    return _root(node, sliding_windows.sums(node, *_over_pool(node, _power(node, x))))
 
 
 def _power(node: OnnxNode, x: Tensor) -> Operand:
@@ -202,7 +235,7 @@ def columns_to_image(node: OnnxNode, x: Tensor, image: Tensor, block: Tensor) ->
     return op.strided_slice(whole, axes, windows.before, ends)
 
 
-def _block_places(windows: sliding_windows.Windows, shape: Sequence[int], padded: Sequence[int]) -> Array:
+def _block_places(windows: Windows, shape: Sequence[int], padded: Sequence[int]) -> Array:
     """Return the place in the flattened image of each element of each block."""
     rank, place = len(shape), np.zeros((), np.int64)
     for d, number in enumerate(cast("Sequence[int]", windows.counts(shape))):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod, sqrt
+from math import sqrt
 from typing import Any
 
+from relex.dialects.sizes import Size, count, larger
 from relex.frontend import op
 from relex.frontend.compositions.fourier import fourier, hermitian
 from relex.frontend.compositions.indexing import part_at, stacked
 from relex.frontend.compositions.special_functions import hypot
-from relex.frontend.torch import Operand, Tensor, TorchNode, imports, refuse
+from relex.frontend.importing.values import size_argument
+from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.complex_numbers import Pair, as_pair, of_pairs, pair
 
 
@@ -113,47 +115,48 @@ def quotient(node: TorchNode, x: Any, y: Any, *options: Any) -> Pair:
 def of_real_numbers(node: TorchNode, x: Tensor, axes: Sequence[int], mode: int, is_half: bool) -> Pair:
     """The transform of real numbers along dimensions; along the last one only the first half, on request."""
     *others, last = node.dimensions(axes, x)
-    size = _length(node, x, last)
+    size = node.shape(x)[last]
     width = size // 2 + 1 if is_half else size
     found = _along(node, x, None, last, size, -1, width)
     for axis in others:
-        found = _along(node, *found.parts, axis, _length(node, x, axis), -1)
-    return _scaled(node, found, mode, [_length(node, x, axis) for axis in node.dimensions(axes, x)])
+        found = _along(node, *found.parts, axis, node.shape(x)[axis], -1)
+    return _scaled(node, found, mode, [node.shape(x)[axis] for axis in node.dimensions(axes, x)])
 
 
 @of_pairs("aten._fft_c2c")
 def of_pairs_of_numbers(node: TorchNode, x: Pair, axes: Sequence[int], mode: int, is_forward: bool) -> Pair:
     """The transform of complex numbers along dimensions, or its inverse."""
     chosen = node.dimensions(axes, x.real)
-    sizes = [_length(node, x.real, axis) for axis in chosen]
+    sizes = [node.shape(x.real)[axis] for axis in chosen]
     for axis, size in zip(chosen, sizes, strict=True):
         x = _along(node, *x.parts, axis, size, -1 if is_forward else 1)
     return _scaled(node, x, mode, sizes)
 
 
 @of_pairs("aten._fft_c2r")
-def to_real_numbers(node: TorchNode, x: Pair, axes: Sequence[int], mode: int, size: int) -> Operand:
+def to_real_numbers(node: TorchNode, x: Pair, axes: Sequence[int], mode: int, size: Size) -> Operand:
     """The inverse of the transform of real numbers, given the first half along the last of the dimensions."""
     *others, last = node.dimensions(axes, x.real)
-    sizes = [_length(node, x.real, axis) for axis in others]
+    sizes = [node.shape(x.real)[axis] for axis in others]
     for axis, length in zip(others, sizes, strict=True):
         x = _along(node, *x.parts, axis, length, 1)
-    count = node.closed(size, "a transform of dynamic length")
     moved = [node.tensor(_to_end(node, part, last)) for part in x.parts]
-    whole, rest = hermitian((moved[0], moved[1]), count)
-    found = node.tensor(fourier(node, (whole, rest), count, 1)[0])
-    return _scaled_part(node, node.tensor(_from_end(node, found, last)), mode, [*sizes, count])
+    whole, rest = hermitian((moved[0], moved[1]), size)
+    found = node.tensor(fourier(node, (whole, rest), size, 1)[0])
+    return _scaled_part(node, node.tensor(_from_end(node, found, last)), mode, [*sizes, size])
 
 
 def _along(
-    node: TorchNode, x: Tensor, rest: Tensor | None, axis: int, size: int, sign: int, width: int | None = None
+    node: TorchNode, x: Tensor, rest: Tensor | None, axis: int, size: Size, sign: int, width: Size | None = None
 ) -> Pair:
     """Return the first numbers of the transform along a dimension."""
     parts = [None if part is None else node.tensor(_to_end(node, part, axis)) for part in (x, rest)]
     assert parts[0] is not None
     found = fourier(node, (parts[0], parts[1]), size, sign)
-    kept = [part if width in (None, size) else op.strided_slice(part, [-1], [0], [width]) for part in found]
-    return pair(node, *(_from_end(node, node.tensor(part), axis) for part in kept))
+    if width is not None and width != size:
+        end = size_argument(width)
+        found = (op.strided_slice(found[0], [-1], [0], [end]), op.strided_slice(found[1], [-1], [0], [end]))
+    return pair(node, *(_from_end(node, node.tensor(part), axis) for part in found))
 
 
 def _to_end(node: TorchNode, x: Tensor, axis: int) -> Operand:
@@ -166,16 +169,15 @@ def _from_end(node: TorchNode, x: Tensor, axis: int) -> Operand:
     return x if axis == rank - 1 else op.permute_dims(x, [*range(axis), rank - 1, *range(axis, rank - 1)])
 
 
-def _length(node: TorchNode, x: Tensor, axis: int) -> int:
-    return node.closed(node.shape(x)[axis], "a transform along a dynamic dimension: {}")
-
-
-def _scaled(node: TorchNode, x: Pair, mode: int, sizes: Sequence[int]) -> Pair:
+def _scaled(node: TorchNode, x: Pair, mode: int, sizes: Sequence[Size]) -> Pair:
     return pair(node, *(_scaled_part(node, part, mode, sizes) for part in x.parts))
 
 
-def _scaled_part(node: TorchNode, x: Tensor, mode: int, sizes: Sequence[int]) -> Operand:
+def _scaled_part(node: TorchNode, x: Tensor, mode: int, sizes: Sequence[Size]) -> Operand:
     """Divide by the number of elements, or by its root, or by nothing."""
-    total = max(prod(sizes), 1)
-    factor = {0: 1.0, 1: 1 / sqrt(total), 2: 1 / total}[mode]
-    return x if factor == 1 else op.multiply(x, node.like(factor, x))
+    total = larger(count(sizes), 1)
+    if isinstance(total, int):
+        factor = {0: 1.0, 1: 1 / sqrt(total), 2: 1 / total}[mode]
+        return x if factor == 1 else op.multiply(x, node.like(factor, x))
+    divisor = op.astype(Known(total), x.element_type)
+    return [x, op.divide(x, op.sqrt(divisor)), op.divide(x, divisor)][mode]

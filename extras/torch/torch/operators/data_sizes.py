@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import f64, i1, i64
 from relex.dialects.sizes import Size, count
 from relex.frontend import op
 from relex.frontend.compositions.indexing import expect_in_range, numbers_below
+from relex.frontend.importing.values import size_argument
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports
 from relex.frontend.torch.library import torch
 
@@ -26,7 +27,7 @@ def nonzero_static(node: TorchNode, x: Tensor, size: Size, fill: int = -1) -> Op
     """As many positions of elements other than zero as are asked for, or rows of a number behind the last one."""
     found = node.tensor(positions(node, x))
     rows = op.concat(found, node.full([size, node.rank(x)], fill, i64), axis=0)
-    return op.strided_slice(rows, [0], [0], [size if isinstance(size, int) else str(size)])
+    return op.strided_slice(rows, [0], [0], [size_argument(size)])
 
 
 def positions(node: TorchNode, x: Tensor) -> Operand:
@@ -75,7 +76,7 @@ def _of_length(node: TorchNode, x: Operand, length: Size | None) -> Operand:
         return x
     found = node.tensor(op.equal(Known([node.shape(x)[0]]), Known([length])))
     node.expect(op.reshape(found, []), f"expected {length} elements")
-    return op.strided_slice(x, [0], [0], [length if isinstance(length, int) else str(length)])
+    return op.strided_slice(x, [0], [0], [size_argument(length)])
 
 
 @imports("aten.masked_scatter")

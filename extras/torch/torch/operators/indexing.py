@@ -22,6 +22,7 @@ from relex.frontend.compositions.indexing import (
     position,
 )
 from relex.frontend.graph_expressions import Expr
+from relex.frontend.importing.values import size_argument
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.node import Value
 from relex.frontend.torch.operators.data_sizes import compressed, positions
@@ -256,7 +257,7 @@ def scatter(
     new: Operand = node.typed(updates)
     if node.rank(new) != node.rank(indices):
         new = node.broadcast_to(new, node.shape(indices))
-    sizes = [size if isinstance(size, int) else str(size) for size in node.shape(indices)]
+    sizes = [size_argument(size) for size in node.shape(indices)]
     if node.shape(new) != node.shape(indices):
         new = op.strided_slice(new, list(range(len(sizes))), [0] * len(sizes), sizes)
     axis = node.dimension(axis, x)

@@ -29,7 +29,7 @@ from relex.frontend.compositions.sliding_windows import (
     unpooled,
 )
 from relex.frontend.graph_expressions import Expr
-from relex.frontend.importing.values import with_node
+from relex.frontend.importing.values import size_argument, with_node
 from relex.frontend.torch import Known, Operand, Tensor, TorchNode, imports, refuse
 from relex.frontend.torch.import_table import row
 from relex.frontend.torch.node import numbers
@@ -153,7 +153,8 @@ def _adaptive(
     y: Operand = x
     for axis, spans in enumerate(_spans(node, x, wanted), node.rank(x) - rank):
         parts = [
-            reduce(op.strided_slice(y, [axis], [_bound(begin)], [_bound(end)]), axis, True) for begin, end in spans
+            reduce(op.strided_slice(y, [axis], [size_argument(begin)], [size_argument(end)]), axis, True)
+            for begin, end in spans
         ]
         y = op.concat(*parts, axis=axis)
     return y
@@ -193,10 +194,6 @@ def _spans(node: TorchNode, x: Tensor, wanted: Sequence[Size]) -> list[list[tupl
     ]
 
 
-def _bound(place: Size) -> int | str:
-    return place if isinstance(place, int) else str(place)
-
-
 def _adaptive_max(node: TorchNode, x: Tensor, wanted: Sequence[Size]) -> list[Operand]:
     if not is_used(node, 1):
         return [_adaptive(op.max, maxima, node, x, wanted)]
@@ -210,7 +207,7 @@ def _adaptive_max(node: TorchNode, x: Tensor, wanted: Sequence[Size]) -> list[Op
     places: list[Operand] = []
     for window in product(*_spans(node, x, wanted)):
         begins, ends = zip(*window, strict=True)
-        part = node.tensor(op.strided_slice(x, axes, [*map(_bound, begins)], [*map(_bound, ends)]))
+        part = node.tensor(op.strided_slice(x, axes, [*map(size_argument, begins)], [*map(size_argument, ends)]))
         length = count(node.shape(part)[-rank:])
         inside = _first_maximum(node.tensor(node.reshape(part, [*shape[:-rank], length])), length)
         place: Operand = Known(0)
