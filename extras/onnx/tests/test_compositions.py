@@ -89,10 +89,10 @@ def test_determinants_that_are_refused() -> None:
         {"mode": "max", "sampling_ratio": 1, "coordinate_transformation_mode": "output_half_pixel"},
     ],
 )
-def test_regions_with_an_open_number(attributes: dict[str, Any]) -> None:
+def test_regions_of_dynamic_number_and_size(attributes: dict[str, Any]) -> None:
     aligned = node("RoiAlign", "x regions batch", "y", output_height=3, output_width=2, **attributes)
     inputs = [
-        value("x", FLOAT, ["n", 2, 6, 5]),
+        value("x", FLOAT, ["n", 2, "height", "width"]),
         value("regions", FLOAT, ["r", 4]),
         value("batch", INT64, ["r"]),
     ]
@@ -107,16 +107,17 @@ def test_samples_whose_number_depends_on_regions() -> None:
         from_onnx(model([node("RoiAlign", "x r b", "y")], inputs, ["y"]))
 
 
-def test_deformable_convolution_with_an_open_batch() -> None:
+@pytest.mark.parametrize("sizes", [(6, 5, 3, 4), ("height", "width", "a", "b")])
+def test_deformable_convolution_with_a_dynamic_batch(sizes: Any) -> None:
     convolution = node(
         "DeformConv", "x w o b m", "y", group=2, offset_group=2, pads=[1, 0, 1, 1], strides=[2, 1], dilations=[1, 2]
     )
     inputs = [
-        value("x", FLOAT, ["n", 4, 6, 5]),
+        value("x", FLOAT, ["n", 4, *sizes[:2]]),
         value("w", FLOAT, [6, 2, 3, 2]),
-        value("o", FLOAT, ["n", 24, 3, 4]),
+        value("o", FLOAT, ["n", 24, *sizes[2:]]),
         value("b", FLOAT, [6]),
-        value("m", FLOAT, ["n", 12, 3, 4]),
+        value("m", FLOAT, ["n", 12, *sizes[2:]]),
     ]
     m = model([convolution], inputs, ["y"], version=22)
     compare(

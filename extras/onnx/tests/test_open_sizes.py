@@ -271,3 +271,19 @@ def test_windows_that_extend_beyond_the_end(operator: str, more: Any, pads: list
         model = computed(nodes, shape)
         model.opset_import[0].version = 18
         expect_same(model, *tried, **_NEARLY)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("aligned", [0, 1])
+def test_samples_of_images_of_dynamic_sizes(mode: str, aligned: int) -> None:
+    sampled = node("GridSample", "x grid", "y", mode=mode, padding_mode="reflection", align_corners=aligned)
+    inputs = [value("x", FLOAT, ["n", 2, "h", "w"]), value("grid", FLOAT, ["n", "a", "b", 2])]
+    outputs = [helper.make_tensor_value_info("y", FLOAT, None)]
+    graph = helper.make_graph([sampled], "net", inputs, outputs)
+    net = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    shapes = [((1, 2, 1, 3), (1, 2, 2, 2)), ((2, 2, 5, 4), (2, 1, 7, 2)), ((1, 2, 17, 9), (1, 3, 3, 2))]
+    feeds = (
+        {name: NUMBERS.normal(size=size).astype(np.float32) for name, size in zip(("x", "grid"), pair, strict=True)}
+        for pair in shapes
+    )
+    expect_as_onnx_runtime(net, *feeds, rtol=1e-3, atol=1e-5)

@@ -63,7 +63,7 @@ def test_quantized_convolutions(channels_last: int) -> None:
     weight = RNG.integers(-127, 127, (4, 3, 3, 3)).astype(np.int8)
     inputs = [x, np.float32(0.1), np.uint8(7), weight, np.float32(0.02), np.int8(0), np.float32(0.5), np.uint8(100)]
     given: dict[str, Any] = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "channels_last": channels_last}
-    expect_same("QLinearConv", inputs, constants=range(1, 8), is_open=False, run=interpret, **given)
+    expect_same("QLinearConv", inputs, constants=range(1, 8), run=interpret, **given)
 
 
 @pytest.mark.parametrize("has_segments", [True, False])
@@ -89,7 +89,7 @@ def test_positions_that_are_not_finite(mode: str, padding: str, aligned: int) ->
     places = [[np.nan, 0.3], [np.inf, 0], [-np.inf, -np.inf], [3e38, 0.25], [0.1, -np.inf]]
     inputs = [normal(1, 2, 3, 4), np.array([[places]], np.float32)]
     given: dict[str, Any] = {"mode": mode, "padding_mode": padding, "align_corners": aligned, "run": interpret}
-    expect_same("GridSample", inputs, is_open=False, rtol=1e-3, **given)
+    expect_same("GridSample", inputs, rtol=1e-3, **given)
 
 
 def test_inverses_of_dynamic_sizes() -> None:

@@ -10,21 +10,21 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 
 from relex.dialects.arrays import Array
-from relex.dialects.sizes import count
+from relex.dialects.sizes import Size, count
 from relex.frontend import op
-from relex.frontend.compositions.grids import Taps, sampled, taps
-from relex.frontend.compositions.indexing import part_at
+from relex.frontend.compositions.grids import Taps, number, sampled, taps
+from relex.frontend.compositions.indexing import numbers_below, part_at
 from relex.frontend.compositions.softmax import per_channel
-from relex.frontend.onnx import OnnxNode, Operand, Tensor, imports, refuse
+from relex.frontend.onnx import Known, OnnxNode, Operand, Tensor, imports, refuse
 from relex.frontend.onnx.operators.windows import read_windows
 
 
 @imports("GridSample")
 def grid_sample(node: OnnxNode, x: Tensor, grid: Tensor) -> Operand:
     """The data at the positions of a grid, which go from -1 to 1 along each dimension."""
-    n, c, *_ = node.shape(x)
-    sizes = node.static_shape(x, first=2)
-    *places, rank = node.static_shape(grid, first=1)
+    n, c, *sizes = node.shape(x)
+    places = node.shape(grid)[1:-1]
+    (rank,) = node.static_shape(grid, "a number of dimensions", first=len(places) + 1)
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(node.text("mode", "linear"), node.text("mode", "linear"))
     aligned, padding = node.flag("align_corners"), node.text("padding_mode", "zeros")
     if rank != len(sizes):
@@ -33,12 +33,16 @@ def grid_sample(node: OnnxNode, x: Tensor, grid: Tensor) -> Operand:
     for d, size in enumerate(sizes):
         # Positions list the last dimension first.
         column = part_at(grid, -1, rank - 1 - d)
-        scaled = (column + 1.0) * ((size - 1) / 2) if aligned else ((column + 1.0) * size - 1.0) * 0.5
+        length, middle = number(node, size, column), op.add(column, 1.0)
+        if aligned:
+            scaled = op.multiply(middle, op.multiply(op.subtract(length, 1.0), 0.5))
+        else:
+            scaled = op.multiply(op.subtract(op.multiply(middle, length), 1.0), 0.5)
         # As in ONNX Runtime, positions that are infinite or NaN are at the first edge.
         edge = node.like(0 if aligned else -0.5, grid)
         columns.append(taps(node, node.tensor(op.where(op.isfinite(scaled), scaled, edge)), mode))
-    flat = op.permute_dims(node.reshape(x, [n, c, prod(sizes)]), [0, 2, 1])
-    total = op.permute_dims(sampled(node, flat, columns, sizes, [n, prod(places)], padding, aligned), [0, 2, 1])
+    flat = op.permute_dims(node.reshape(x, [n, c, count(sizes)]), [0, 2, 1])
+    total = op.permute_dims(sampled(node, flat, columns, sizes, [n, count(places)], padding, aligned), [0, 2, 1])
     return node.reshape(total, [n, c, *places])
 
 
@@ -68,22 +72,21 @@ def align(node: OnnxNode, x: Tensor, regions: Tensor, batch: Tensor) -> Operand:
     """The mean, or the maximum, of samples in each cell of regions. In older versions, positions are corners."""
     is_half = node.text("coordinate_transformation_mode", "output_half_pixel") == "half_pixel"
     offset = 0.5 if is_half else 0.0
-    n, c, *_ = node.shape(x)
-    sizes = node.static_shape(x, first=2)
-    height, width = sizes
+    n, c, height, width = node.shape(x)
     samples = node.integer("sampling_ratio")
     if samples < 1:
         refuse("samples whose number depends on the regions", "sampling_ratio")
     edges = op.subtract(op.multiply(regions, node.like(node.number("spatial_scale", 1.0), x)), node.like(offset, x))
     cells = [node.integer("output_height", 1), node.integer("output_width", 1)]
     rows, columns = (
-        _cells(node, edges, 1 - d, cells[d], samples, sizes[d], smallest=0.0 if offset else 1.0) for d in (0, 1)
+        _cells(node, edges, 1 - d, cells[d], samples, size, smallest=0.0 if offset else 1.0)
+        for d, size in enumerate((height, width))
     )
     flat = node.reshape(op.permute_dims(x, [0, 2, 3, 1]), [count([n, height, width]), c])
-    first = op.multiply(op.expand_dims(op.astype(batch, i64), [1, 2]), height * width)
+    first = op.multiply(op.expand_dims(op.astype(batch, i64), [1, 2]), Known(count([height, width])))
     parts: list[Operand] = []
     for (row, by_row), (column, by_column) in product(rows, columns):
-        place = op.add(op.multiply(op.expand_dims(row, 2), width), op.expand_dims(column, 1))
+        place = op.add(op.multiply(op.expand_dims(row, 2), Known(width)), op.expand_dims(column, 1))
         weight = op.multiply(op.expand_dims(by_row, 2), op.expand_dims(by_column, 1))
         parts.append(op.multiply(op.take(flat, op.add(first, place), 0), op.expand_dims(weight, 3)))
     is_mean = node.text("mode", "avg") == "avg"
@@ -94,7 +97,7 @@ def align(node: OnnxNode, x: Tensor, regions: Tensor, batch: Tensor) -> Operand:
 
 
 def _cells(
-    node: OnnxNode, edges: Operand, d: int, cells: int, samples: int, size: int, smallest: float
+    node: OnnxNode, edges: Operand, d: int, cells: int, samples: int, size: Size, smallest: float
 ) -> list[tuple[Operand, Operand]]:
     """Return the places around the samples of each region along a dimension, with weights, which are 0 outside."""
     start, end = (op.strided_slice(edges, [1], [i], [i + 1]) for i in (d, d + 2))
@@ -102,15 +105,14 @@ def _cells(
     extent = op.maximum(extent, node.like(smallest, extent)) if smallest else extent
     steps = (np.arange(cells * samples) + 0.5) / (samples * cells)
     position = op.add(start, op.multiply(extent, node.like(steps, edges)))
-    inside = op.logical_and(
-        op.greater_equal(position, node.like(-1, edges)), op.less_equal(position, node.like(size, edges))
-    )
-    last = float(size - 1)
-    held = op.clip(position, 0.0, last)
+    length = number(node, size, edges)
+    inside = op.logical_and(op.greater_equal(position, node.like(-1, edges)), op.less_equal(position, length))
+    last = op.subtract(length, 1.0)
+    held = op.minimum(op.maximum(position, 0.0), last)
     low = node.tensor(op.floor(held))
     rest = op.subtract(held, low)
     weights = op.subtract(node.like(1, edges), rest), rest
-    places = op.astype(low, i64), op.astype(op.minimum(op.add(low, node.like(1, edges)), node.like(last, edges)), i64)
+    places = op.astype(low, i64), op.astype(op.minimum(op.add(low, node.like(1, edges)), last), i64)
     return [(p, op.where(inside, w, node.like(0, edges))) for p, w in zip(places, weights, strict=True)]
 
 
@@ -119,30 +121,32 @@ def deformable_conv(
     node: OnnxNode, x: Tensor, weight: Tensor, offsets: Tensor, bias: Tensor | None = None, mask: Tensor | None = None
 ) -> Operand:
     """A convolution whose windows have the elements at positions that are moved, each multiplied by a mask."""
-    n, (c, *sizes) = node.shape(x)[0], node.static_shape(x, first=1)
-    outputs, _, *kernel = node.static_shape(weight)
+    n, _, *sizes = node.shape(x)
+    outputs, inputs, *kernel = node.static_shape(weight, "sizes of the kernel")
     if len(sizes) != 2:
         refuse(f"windows that are moved over {len(sizes)} dimensions")
     windows = read_windows(node, sizes, list(kernel))
     groups, groups_of_offsets = node.integer("group", 1), node.integer("offset_group", 1)
-    pixels = node.static_shape(offsets, first=2)
-    elements, places = prod(kernel), prod(pixels)
+    channels = inputs * groups
+    pixels = node.shape(offsets)[2:]
+    elements, places = prod(kernel), count(pixels)
     moved = node.reshape(offsets, [n, groups_of_offsets, elements, 2, places])
     columns: list[Taps] = []
     for d in (0, 1):
-        base = np.add.outer(np.arange(kernel[d]) * windows.dilation[d], np.arange(pixels[d]) * windows.strides[d])
-        base = np.expand_dims(base - windows.before[d], (1, 3) if d == 0 else (0, 2))
-        grid = np.broadcast_to(base, (*kernel, *pixels)).reshape(elements, places)
-        offset = part_at(moved, 3, d)
-        columns.append(taps(node, node.tensor(op.add(offset, node.like(grid, x))), "linear"))
-    flat = node.reshape(x, [n, groups_of_offsets, c // groups_of_offsets, prod(sizes)])
+        firsts = op.multiply(numbers_below(pixels[d]), windows.strides[d])
+        inside = Known(np.arange(kernel[d])[:, None] * windows.dilation[d] - windows.before[d])
+        base = op.expand_dims(op.add(inside, firsts), [1, 3] if d == 0 else [0, 2])
+        grid = node.reshape(node.broadcast_to(base, [*kernel, *pixels]), [elements, places])
+        moved_to = op.add(part_at(moved, 3, d), op.astype(grid, node.element_type(x)))
+        columns.append(taps(node, node.tensor(moved_to), "linear"))
+    flat = node.reshape(x, [n, groups_of_offsets, channels // groups_of_offsets, count(sizes)])
     flat = op.permute_dims(flat, [0, 1, 3, 2])
-    samples = sampled(node, flat, columns, sizes, [n, groups_of_offsets, elements * places])
+    samples = sampled(node, flat, columns, sizes, [n, groups_of_offsets, count([elements, places])])
     if mask is not None:
-        factor = node.reshape(mask, [n, groups_of_offsets, elements * places, 1])
+        factor = node.reshape(mask, [n, groups_of_offsets, count([elements, places]), 1])
         samples = op.multiply(samples, factor)
     whole = op.permute_dims(samples, [0, 1, 3, 2])
-    matrix = node.reshape(whole, [n, groups, c // groups * elements, places])
-    kernels = node.reshape(weight, [groups, outputs // groups, c // groups * elements])
+    matrix = node.reshape(whole, [n, groups, inputs * elements, places])
+    kernels = node.reshape(weight, [groups, outputs // groups, inputs * elements])
     y = node.reshape(op.matmul(kernels, matrix), [n, outputs, *pixels])
     return y if bias is None else op.add(y, per_channel(bias, 4))
