@@ -254,7 +254,9 @@ def test_as_many_windows_as_strides(operator: str, kernel: list[int], strides: l
     """How far data is padded depends on the remainder of its dynamic sizes by the strides."""
     inputs = "x weight" if operator == "Conv" else "x"
     nodes = [node(operator, inputs, "y", auto_pad=auto_pad, kernel_shape=kernel, strides=strides)]
-    weights = {"weight": NUMBERS.normal(size=(3, 2, *kernel)).astype(np.float32)} if operator == "Conv" else {}
+    weights: dict[str, Any] = (
+        {"weight": NUMBERS.normal(size=(3, 2, *kernel)).astype(np.float32)} if operator == "Conv" else {}
+    )
     sizes = ((1, 2, 1, 1), (2, 2, 5, 6), (1, 2, 6, 7), (1, 2, 17, 32))
     expect_same(computed(nodes, ["n", 2, "h", "w"], **weights), *sizes, **_NEARLY)
 
@@ -264,7 +266,7 @@ def test_as_many_windows_as_strides(operator: str, kernel: list[int], strides: l
 @pytest.mark.parametrize("more", [{}, {"count_include_pad": 1}])
 @pytest.mark.parametrize("operator", ["MaxPool", "AveragePool", "LpPool"])
 def test_windows_that_extend_beyond_the_end(operator: str, more: Any, pads: list[int]) -> None:
-    given = more if operator == "AveragePool" else {}
+    given: dict[str, Any] = more if operator == "AveragePool" else {}
     nodes = [node(operator, "x", "y", kernel_shape=[3, 2], strides=[2, 3], pads=pads, ceil_mode=1, **given)]
     sizes = [(1, 2, 3, 2), (2, 2, 8, 6), (1, 2, 9, 7), (1, 2, 17, 33)]
     for shape, tried in ((["n", 2, "h", "w"], sizes), *((size, [size]) for size in sizes)):

@@ -20,6 +20,7 @@ from relex.frontend.torch import operators as operators
 from relex.frontend.torch.complex_numbers import Pair, known_pair
 from relex.frontend.torch.held_tensors import with_tensors_as_inputs
 from relex.frontend.torch.library import torch
+from relex.frontend.torch.partition import Compile, RefusedNodesError, compiled_in_parts, origins_in
 from relex.frontend.torch.program import expect_inference, results_of
 from relex.frontend.torch.symbols import size_names, size_of
 from relex.frontend.torch.tensor_calls import PLAIN, TensorCalls
@@ -47,20 +48,42 @@ def relex(graph: Any, inputs: Sequence[Any], **settings: Any) -> Run:
     """Compile a graph of torch for inference: `torch.compile(model, backend="relex")`.
 
     `options={"freeze": True}` makes constants of parameters and buffers, which later changes do not reach;
-    `options={"check_indices": False}` leaves out the checks of indices. A graph that relex cannot compile is run by
-    torch; the reason is in the log `relex.torch`.
+    `options={"check_indices": False}` leaves out the checks of indices. Nodes that relex cannot import are run by
+    torch, between parts that are compiled, and so are graphs that it cannot compile; the reason is in the log
+    `relex.torch`.
     """
     options: Mapping[str, Any] = settings.get("options") or {}
     if unknown := set(options) - {"freeze", "check_indices"}:
         raise RelexError(f"expected the options 'freeze' and 'check_indices', found {', '.join(sorted(unknown))}")
     passes = [] if options.get("check_indices", True) else [RemoveIndexChecksPass()]
+
+    def compiled(part: Any, given: Sequence[Any]) -> Run:
+        return compile_graph(part, given, passes, freeze=bool(options.get("freeze")))
+
     try:
-        return compile_graph(graph, inputs, passes, freeze=bool(options.get("freeze")))
+        return compiled(graph, inputs)
     except Exception as e:
         # Torch's tracer raises its own errors; whatever happens, the model has to run.
-        LOG.warning("a graph of %d nodes is run by torch: %s", len(graph.graph.nodes), _reason(e))
-        LOG.debug("the error", exc_info=e)
-        return graph.forward
+        return _run_by_torch(graph, inputs, e, compiled)
+
+
+def _run_by_torch(graph: Any, inputs: Sequence[Any], error: Exception, compile_part: Compile) -> Run:
+    """Return what runs a graph that relex cannot compile: parts that relex can compile around nodes that it cannot
+    import, or torch."""
+    LOG.debug("the error", exc_info=error)
+    nodes = len(graph.graph.nodes)
+    if isinstance(error, RefusedNodesError):
+        try:
+            found = compiled_in_parts(graph, inputs, error.nodes, compile_part)
+        except Exception as e:
+            LOG.debug("parts", exc_info=e)
+            found = None
+        if found is not None:
+            run, left = found
+            LOG.warning("%d of %d nodes of a graph are run by torch: %s", left, nodes, _reason(error))
+            return run
+    LOG.warning("a graph of %d nodes is run by torch: %s", nodes, _reason(error))
+    return graph.forward
 
 
 def _reason(error: Exception) -> str:
@@ -78,7 +101,7 @@ def compile_graph(graph: Any, inputs: Sequence[Any], passes: Sequence[ModulePass
     expect_inference(graph.graph, "model")
     whole, held = with_tensors_as_inputs(graph)
     weights = _weights(whole, [*inputs, *held])
-    imported = _imported(trace(whole), weights if freeze else {}, inputs_of_results(whole.graph))
+    imported = _imported(trace(whole), whole.graph, weights if freeze else {}, inputs_of_results(whole.graph))
     main, places = build(imported.module, passes=passes)["main"], imported.places
     results, sizes_of = imported.results, imported.sizes_of
     call = TensorCalls(main, places, [*weights], imported.changed)
@@ -137,9 +160,9 @@ class _Imported:
     """Whether the graph has the results of the function, as they are."""
 
 
-def _imported(traced: Any, frozen: Mapping[int, Any], shared: Sequence[int | None]) -> _Imported:
-    """Import a graph, except for the results that are views: torch makes them. `shared` are the inputs whose memory the
-    results are in."""
+def _imported(traced: Any, graph: Any, frozen: Mapping[int, Any], shared: Sequence[int | None]) -> _Imported:
+    """Import the trace of a graph, except for the results that are views: torch makes them. `shared` are the inputs
+    whose memory the results are in."""
     nodes = [node for node in traced.graph.nodes if node.op == "placeholder"]
     names = {symbol: named(name) for symbol, name in size_names(nodes).items()}
     changes = _without_changes(traced)
@@ -164,6 +187,8 @@ def _imported(traced: Any, frozen: Mapping[int, Any], shared: Sequence[int | Non
             values[node.name] = importer.builder.add_argument(node.name, element_type_for(value.dtype), sizes)
     (made,) = (node.args[0] for node in traced.graph.nodes if node.op == "output")
     found: dict[Any, Value] = dict(zip(made, importer.run(traced, values), strict=True))
+    if importer.refused and (origins := origins_in(graph, importer.refused)):
+        raise RefusedNodesError(importer.problems, origins)
     importer.expect_no_problems()
     if any(isinstance(value, Pair) for value in found.values()):
         raise RelexError("complex numbers as a result")

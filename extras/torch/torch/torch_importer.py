@@ -10,6 +10,7 @@ from typing import Any
 from relex.dialects.errors import Diagnostic
 from relex.frontend import op
 from relex.frontend.graph_expressions import Expr
+from relex.frontend.importing.builder import Builder
 from relex.frontend.importing.graph_importer import GraphImporter, Missing
 from relex.frontend.importing.loops import Row, conditional, counted
 from relex.frontend.importing.regions import branch
@@ -32,6 +33,12 @@ Value = Any
 
 class TorchImporter(GraphImporter):
     """The import of graphs into one function."""
+
+    def __init__(self, builder: Builder):
+        super().__init__(builder)
+        self.refused: list[Any] = []
+        """The nodes of the outermost graph that could not be imported."""
+        self._outermost: Any = None
 
     def run(self, module: Any, inputs: Mapping[str, Value]) -> list[Value]:
         """Import the graph of a `GraphModule`, given its inputs by name. Return its results, in order."""
@@ -57,12 +64,13 @@ class TorchImporter(GraphImporter):
         return Missing()
 
     def _call(self, node: Any, values: Mapping[Any, Value]) -> Value:
-        outer = self.builder.location
+        outer, outermost = self.builder.location, self._outermost
+        self._outermost = outermost or node
         self.builder.location = place_of(node, self.builder.file)
         value: Value = Missing()
         with self.importing(partial(self._problem, node)):
             value = tree.tree_map_only(Expr, self.builder.tensor, self._import(node, values))
-        self.builder.location = outer
+        self.builder.location, self._outermost = outer, outermost
         return value
 
     def _import(self, node: Any, values: Mapping[Any, Value]) -> Value:
@@ -140,6 +148,7 @@ class TorchImporter(GraphImporter):
         self.problems.append(Diagnostic(f"{what}: {message}", self.builder.file))
 
     def _problem(self, node: Any, reason: str, attribute: str = "") -> None:
+        self.refused.append(self._outermost or node)
         self.problems.append(diagnostic_at(node, f"'{target_name(node.target)}': {reason}", self.builder.file))
 
 

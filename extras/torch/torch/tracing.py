@@ -13,6 +13,8 @@ from relex.frontend.torch.floats import for_floats
 from relex.frontend.torch.import_table import find_import
 from relex.frontend.torch.library import torch
 from relex.frontend.torch.operators.resampling import RESAMPLING
+from relex.frontend.torch.partition import RefusedNodesError
+from relex.frontend.torch.places import diagnostic_at
 from relex.frontend.torch.symbols import depends_on_data
 
 
@@ -26,7 +28,7 @@ def trace(graph: Any) -> Any:
     fakes = [node.meta["example_value"] for node in graph.graph.nodes if node.op == "placeholder"]
 
     def run(*arguments: Any) -> Any:
-        return torch.fx.Interpreter(graph).run(*arguments)
+        return _Interpreter(graph).run(*arguments)
 
     make_fx = proxy_tensor.make_fx
     plain_attention = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
@@ -43,6 +45,18 @@ def trace(graph: Any) -> Any:
             again = torch.func.functionalize(traced, remove="mutations")
             traced = make_fx(again, {**table, **more}, tracing_mode="symbolic")(*fakes)
     return traced
+
+
+class _Interpreter(torch.fx.Interpreter):
+    """Runs a graph, and refuses the node at which torch's tracer raises an error."""
+
+    def run_node(self, n: Any) -> Any:
+        try:
+            return super().run_node(n)
+        except Exception as e:
+            name, (reason, *_) = n.target if isinstance(n.target, str) else n.name, [*str(e).splitlines(), ""]
+            message = f"'{name}': {type(e).__name__}: {reason}"
+            raise RefusedNodesError([diagnostic_at(n, message, "model")], {n.name}) from e
 
 
 def decompositions_in(graph: Any) -> dict[Any, Any]:
