@@ -43,6 +43,7 @@ def name_sizes(module: ModuleOp) -> None:
             passed = [sizes.of(call) for call in known.calls]
             texts = common_sizes(argument_names(known.func), known.func.function_type.inputs.data, passed)
         _state(known.func, texts)
+        sizes.forget(known.func)
 
 
 def _has_unknown(func: PrimFuncOp) -> bool:
@@ -56,6 +57,7 @@ class PassedSizes:
     def __init__(self) -> None:
         self.of_functions = ModuleSizes()
         self._found: dict[FuncOp, Mapping[SSAValue, Sizes]] = {}
+        self._stated: dict[Operation, attributes.FunctionSizes] = {}
 
     def of(self, call: CallTirOp | CallOp) -> Sequence[Sizes]:
         """Return the sizes of the arguments and results of a call."""
@@ -64,8 +66,16 @@ class PassedSizes:
             self._found[function] = FunctionAnalysis(function, self._callee, late=True).values()
         return [self._found[function].get(value, ()) for value in (*call.arguments, *call.results)]
 
+    def forget(self, function: Operation) -> None:
+        """Forget what a loop function states, which has changed."""
+        self._stated.pop(function, None)
+
     def _callee(self, function: Operation) -> attributes.FunctionSizes:
-        return sizes_at_entry(function) if isinstance(function, PrimFuncOp) else self.of_functions.of(function)
+        if not isinstance(function, PrimFuncOp):
+            return self.of_functions.of(function)
+        if function not in self._stated:
+            self._stated[function] = sizes_at_entry(function)
+        return self._stated[function]
 
 
 def common_sizes(

@@ -14,24 +14,23 @@ nn: Any = torch.nn
 pytestmark = pytest.mark.usefixtures("fresh")
 
 
-@torch.library.custom_op("relex_tests::halved", mutates_args=())
-def halved(x: torch.Tensor) -> torch.Tensor:
+def half_of(x: Any) -> Any:
     return x / 2
 
 
-@halved.register_fake
-def _(x: Any) -> Any:
-    return torch.empty_like(x)
-
-
-@torch.library.custom_op("relex_tests::fill", mutates_args=("x",))
-def fill(x: torch.Tensor, value: float) -> None:
+def fill_with(x: Any, value: float) -> None:
     x.fill_(value)
 
 
+custom_op: Any = torch.library.custom_op
+halved: Any = custom_op("relex_tests::halved", half_of, mutates_args=(), schema="(Tensor x) -> Tensor")
+halved.register_fake(torch.empty_like)
+fill: Any = custom_op("relex_tests::fill", fill_with, mutates_args=("x",), schema="(Tensor(a!) x, float value) -> ()")
+
+
 class Network(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self: Any) -> None:
+        nn.Module.__init__(self)
         self.first, self.norm, self.last = nn.Linear(6, 32), nn.LayerNorm(32), nn.Linear(32, 3)
 
     def forward(self, x: Any) -> Any:

@@ -44,17 +44,6 @@ def _origin(node: Any, graph: int) -> str | None:
     return None
 
 
-class _Part(torch.nn.Module):
-    """A part of a graph that is compiled."""
-
-    def __init__(self, run: Callable[..., Sequence[Any]]):
-        super().__init__()
-        self.run = run
-
-    def forward(self, *inputs: Any) -> tuple[Any, ...]:
-        return tuple(self.run(*inputs))
-
-
 def compiled_in_parts(
     graph: Any, inputs: Sequence[Any], refused: Collection[str], compile_part: Compile
 ) -> tuple[Callable[..., Sequence[Any]], int] | None:
@@ -73,7 +62,7 @@ def compiled_in_parts(
         return None
     numbers, by_torch = _parts(graph, refused)
     split_module = import_module("torch.fx.passes.split_module").split_module
-    split = split_module(graph, graph, lambda node: numbers[node], keep_original_order=True, tuple_return=True)
+    split = split_module(graph, graph, numbers.__getitem__, keep_original_order=True, tuple_return=True)
     given = dict(zip((node.name for node in graph.graph.nodes if node.op == "placeholder"), inputs, strict=True))
     has_parts, left = False, 0
     for name, part in list(split.named_children()):
@@ -81,10 +70,12 @@ def compiled_in_parts(
         if int(name.removeprefix("submod_")) not in by_torch and len(calls) >= MIN_CALLS and _is_of_tensors(part):
             names = [node.name for node in part.graph.nodes if node.op == "placeholder"]
             try:
-                setattr(split, name, _Part(compile_part(part, [given.get(name) for name in names])))
+                run = compile_part(part, [given.get(name) for name in names])
             except Exception as e:
                 LOG.debug("a part", exc_info=e)
             else:
+                delattr(split, name)
+                setattr(split, name, run)
                 has_parts = True
                 continue
         left += len(calls)

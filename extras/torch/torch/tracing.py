@@ -51,8 +51,9 @@ class _Interpreter(torch.fx.Interpreter):
     """Runs a graph, and refuses the node at which torch's tracer raises an error."""
 
     def run_node(self, n: Any) -> Any:
+        inner: Any = super()
         try:
-            return super().run_node(n)
+            return inner.run_node(n)
         except Exception as e:
             name, (reason, *_) = n.target if isinstance(n.target, str) else n.name, [*str(e).splitlines(), ""]
             message = f"'{name}': {type(e).__name__}: {reason}"
