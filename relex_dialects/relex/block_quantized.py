@@ -118,6 +118,48 @@ class DenseBlocksOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
         return found.reshape(*data.shape[:-1], columns)
 
 
+@declared
+class DenseBlockRowsOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
+    """
+    A dense layer, as `relex.dense`, whose weight `[N, K]` is in blocks, as files and `relex.dequantize_blocks` have
+    them. Rows of bytes are read as they are, and each number is unpacked and scaled in registers, as that operator does
+    it.
+
+    ```mlir
+    %y = relex.dense_block_rows %x, %w layout = "Q4_0" : (tensor<1x64xf32>, tensor<8x36xui8>) -> tensor<1x8xf32>
+    ```
+    """
+
+    data = tensor_operand_def()
+    weight = tensor_operand_def()
+    layout = prop_def(StringConstr)
+
+    def __init__(self, data: Operand, weight: Operand, layout: str):
+        super().__init__(data, weight, properties={"layout": layout})
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        expect_element_type(operands[0], (f32,), "data")
+        expect_element_type(operands[1], (ui8,), "weight")
+        data, weight = (t.get_shape() for t in operands)
+        if not data:
+            raise InferenceError("expected data of rank 1 or more, found a scalar")
+        if len(weight) != 2:
+            raise InferenceError(f"expected a weight of rank 2, found {shape_str(weight)}")
+        layout = layout_of(properties)
+        expect_equal(
+            data[-1], _blocks(weight[1], layout.bytes, "weight") * layout.size, "last sizes of data and weight"
+        )
+        return SizedType(f32, (*data[:-1], weight[0]))
+
+    @property
+    def terms(self) -> int:
+        return shape_of(self.data)[-1]
+
+    def evaluate(self, data: Array, weight: Array) -> Array:
+        return data @ dequantized(layout_of(self.properties), weight).T
+
+
 def _blocks(size: Size, count: int, what: str) -> Size:
     """Return the number of blocks along a dimension; raise `InferenceError` if it has parts of some."""
     if not equal(size % count, 0):
