@@ -44,6 +44,7 @@ from xdsl.utils.hints import isa
 from relex.dialects.arrays import np
 from relex.dialects.element_types import ELEMENTS, ElementType
 from relex.dialects.exceptions import DTypeError
+from relex.dialects.shared_work import each_part
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -198,7 +199,14 @@ def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
         array = np.require(array, requirements="C").view(np.uint8) != 0
     elif element_type not in SUB_BYTE and (data := _viewed_bytes(array)) is not None:
         return dense_from_bytes(dense_type(element_type, array.shape), data)
-    return mapped_dense(element_type, array.shape, lambda elements: np.copyto(elements, array))
+
+    def fill(elements: Array) -> None:
+        if not elements.ndim:
+            np.copyto(elements, array)
+            return
+        each_part(len(elements), elements.nbytes, lambda some: np.copyto(elements[some], array[some]))
+
+    return mapped_dense(element_type, array.shape, fill)
 
 
 def integer_splat(

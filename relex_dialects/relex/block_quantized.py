@@ -18,6 +18,7 @@ from relex.dialects.relex.numpy_functions import NumPyFunctions
 from relex.dialects.relex.operator import Exactness, Operand, Operator
 from relex.dialects.relex.properties import StringConstr
 from relex.dialects.relex.types import SizedType, expect_element_type, expect_equal, shape_of, shape_str
+from relex.dialects.shared_work import PART, each_part
 from relex.dialects.sizes import Size, equal
 from relex.dialects.tir.op_pattern import OpPattern
 
@@ -179,10 +180,23 @@ def parts_of(layout: BlockLayout, data: Array) -> tuple[Array, Array]:
     blocks = _in_blocks(data, layout.bytes)
     places = ((layout.first_scale, layout.scale_bytes), (layout.first_digit, layout.digit_bytes))
     scales, digits = (
-        np.ascontiguousarray(blocks[..., first : first + count]).reshape(*data.shape[:-1], blocks.shape[-2] * count)
+        _copy(blocks[..., first : first + count]).reshape(*data.shape[:-1], blocks.shape[-2] * count)
         for first, count in places
     )
     return scales, digits
+
+
+def _copy(array: Array) -> Array:
+    """Return a row-major array with the elements of one of rank 2 or more."""
+    if array.nbytes < PART:
+        return np.ascontiguousarray(array)
+    found = np.empty(array.shape, array.dtype)
+
+    def copy(some: slice) -> None:
+        found[some] = array[some]
+
+    each_part(len(array), found.nbytes, copy)
+    return found
 
 
 def _in_blocks(data: Array, count: int) -> Array:
