@@ -44,7 +44,6 @@ from xdsl.utils.hints import isa
 from relex.dialects.arrays import np
 from relex.dialects.element_types import ELEMENTS, ElementType
 from relex.dialects.exceptions import DTypeError
-from relex.dialects.shared_work import each_part
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -201,9 +200,11 @@ def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
         return dense_from_bytes(dense_type(element_type, array.shape), data)
 
     def fill(elements: Array) -> None:
-        if not elements.ndim:
+        if elements.nbytes < MAPPED_BYTES:
             np.copyto(elements, array)
             return
+        from relex.dialects.shared_work import each_part  # Few programs have such constants.
+
         each_part(len(elements), elements.nbytes, lambda some: np.copyto(elements[some], array[some]))
 
     return mapped_dense(element_type, array.shape, fill)
@@ -245,7 +246,8 @@ def mapped_dense(
 
 
 class Pages(mmap.mmap):
-    """Memory of a constant, which nothing writes to once it is filled, unlike files that others have mapped."""
+    """Memory of a constant, which nothing writes to once it is filled, or a mapped file that stays as it is, unlike
+    others."""
 
 
 def _reduced(view: memoryview) -> tuple[Any, tuple[bytes]]:

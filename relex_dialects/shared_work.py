@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import pairwise
 
@@ -27,6 +26,8 @@ def each_part(count: int, size: int, work: Callable[[slice], object]) -> None:
         for some in slices:
             work(some)
         return
+    from concurrent.futures import ThreadPoolExecutor  # It takes a while to import.
+
     with ThreadPoolExecutor(threads, "relex-arrays") as pool:
         # What NumPy does about overflow, for example, is part of the context.
         for done in [pool.submit(copy_context().run, work, some) for some in slices]:
