@@ -187,8 +187,8 @@ def parts_of(layout: BlockLayout, data: Array) -> tuple[Array, Array]:
 
 
 def _copy(array: Array) -> Array:
-    """Return a row-major array with the elements of one of rank 2 or more."""
-    if array.nbytes < PART:
+    """Return a row-major array of the bytes in one of rank 2 or more, in any domain."""
+    if prod(array.shape) < PART:
         return np.ascontiguousarray(array)
     found = np.empty(array.shape, array.dtype)
 
