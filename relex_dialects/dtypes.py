@@ -198,16 +198,7 @@ def dense_from_array(array: Array) -> DenseIntOrFPElementsAttr:
         array = np.require(array, requirements="C").view(np.uint8) != 0
     elif element_type not in SUB_BYTE and (data := _viewed_bytes(array)) is not None:
         return dense_from_bytes(dense_type(element_type, array.shape), data)
-
-    def fill(elements: Array) -> None:
-        if elements.nbytes < MAPPED_BYTES:
-            np.copyto(elements, array)
-            return
-        from relex.dialects.shared_work import each_part  # Few programs have such constants.
-
-        each_part(len(elements), elements.nbytes, lambda some: np.copyto(elements[some], array[some]))
-
-    return mapped_dense(element_type, array.shape, fill)
+    return mapped_dense(element_type, array.shape, lambda elements: np.copyto(elements, array))
 
 
 def integer_splat(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from relex.dialects import shared_work
-from relex.dialects.dtypes import array_from_dense, dense_from_array
 from relex.dialects.shared_work import PART, SHARED, each_part
 
 
@@ -39,9 +38,3 @@ def test_problems_and_settings_of_numpy_are_the_callers() -> None:
         each_part(9, SHARED, overflow)
     with np.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow"):
         each_part(9, SHARED, overflow)
-
-
-@pytest.mark.parametrize("shape", [(), (0,), (3, SHARED // 8), (SHARED // 2 + 1, 3)])
-def test_constants(shape: tuple[int, ...]) -> None:
-    array = np.random.default_rng(0).integers(0, 2**15, shape[::-1], np.int16).T
-    np.testing.assert_array_equal(array_from_dense(dense_from_array(array)), array)
