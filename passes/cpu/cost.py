@@ -124,6 +124,9 @@ REGISTERS_TO_UNPACK = 8
 UNPACKED_COLUMNS = 4
 """Rows of a weight that are unpacked at the same time, where its bytes are not packed: each is a stream from memory."""
 
+PARTS_OF_L2 = 8
+"""The part of the second-level cache for such rows that all rows of data are multiplied with before the next ones."""
+
 MAX_COPIES_OF_UNPACKED = 64
 """Copies of the multiplication of a vector that unrolled loops over the numbers of a group make: shifts and places of
 bits are known in each."""

@@ -19,6 +19,7 @@ from relex.passes.cpu import cost
 from relex.passes.cpu.reduction_nest import (
     ReductionNest,
     block_named,
+    bytes_of,
     check_at_least,
     count,
     divisors,
@@ -44,6 +45,9 @@ class UnpackedRows:
     data: Access
     lanes: int
     width: int
+    together: int
+    """Tiles of columns whose bytes stay in a cache, while all rows are multiplied with them."""
+
     heights: Sequence[int]
 
     @classmethod
@@ -68,14 +72,16 @@ class UnpackedRows:
             fail(block, f"expected a loop along which {name_of_block(block)} reads bytes side by side")
         lanes = max(n for n in divisors(along, processor.lanes(reduction.bits)) if n & (n - 1) == 0)
         check_at_least(block, cost.MIN_UNPACKED_LANES, lanes, "bytes side by side")
-        width = max(divisors(columns, cost.UNPACKED_COLUMNS))
+        width, known = max(divisors(columns, cost.UNPACKED_COLUMNS)), bytes_of(weight)
+        nearby = processor.l2_bytes // cost.PARTS_OF_L2 * count([columns]) // known if known else 0
+        together = max((n // width for n in divisors(columns, nearby) if n % width == 0), default=1)
         most = (processor.vector_registers - cost.REGISTERS_TO_UNPACK) // width
         rows = max(
             (loop for loop in reversed(reduction.spatial) if loop is not columns),
             key=lambda loop: count([loop]),
             default=None,
         )
-        return cls(reduction, columns, rows, along, others[0], lanes, width, heights_of_rows(rows, most))
+        return cls(reduction, columns, rows, along, others[0], lanes, width, together, _heights(rows, most))
 
     @property
     def step(self) -> int:
@@ -87,6 +93,13 @@ class UnpackedRows:
         return step
 
 
+def _heights(rows: ForOp | None, most: int) -> list[int]:
+    """Return the heights of tiles for some rows; each unpacks the bytes again."""
+    if rows is None or isinstance(rows.extent, int):
+        return heights_of_rows(rows, most)
+    return [min(most, cost.LOW_ROWS[0]), *cost.LOW_ROWS[1:], 1]
+
+
 def _is_along(accesses: Sequence[Access], loop: ForOp) -> bool:
     """Return whether something is read side by side along a loop, and all that varies along it."""
     found = [access for access in accesses if uses(access, loop)]
@@ -96,7 +109,8 @@ def _is_along(accesses: Sequence[Access], loop: ForOp) -> bool:
 def unpacked_rows(block: BlockOp, processor: Processor) -> Plan:
     """Multiply rows of data with rows of a weight in bytes, as they are: several bytes of a row become a vector of
     numbers in registers, which is multiplied with all rows of a tile. The sums of a tile are vectors, too; their
-    elements are added up at the end.
+    elements are added up at the end. As many rows of the weight as fit into a part of the second-level cache are
+    multiplied with all rows of data before the next ones.
 
     ```mlir
     tir.for %i, %j, %b, %k in (4, 4096, 128, 32) {
@@ -161,11 +175,11 @@ def _tile(schedule: Schedule, nest: _Nest, found: UnpackedRows, height: int | No
     """Tile a nest; the height of the tile divides its rows, if it has any."""
     block = nest.block
     step, lane = schedule.split(nest.along, [None, found.lanes])
-    panel, column = schedule.split(nest.columns, [None, found.width])
-    inner, outer, terms = [column], [*nest.outer, panel], [*nest.terms, step]
+    panels, panel, column = schedule.split(nest.columns, [None, found.together, found.width])
+    inner, outer, terms = [column], [*nest.outer, panels, panel], [*nest.terms, step]
     if height is not None:
         tile, row = schedule.split(nest.rows, [None, height])
-        outer, inner = [*outer, tile], [column, row]
+        outer, inner = [*nest.outer, panels, tile, panel], [column, row]
     schedule.reorder(*outer, *terms, *inner, lane)
     epilogue = move_consumer(schedule, block, outer[-1])
     partial = schedule.rfactor(block, lane, terms[0])
