@@ -411,6 +411,13 @@ def cumsum(operand: Operand, axis: int | None = None, exclusive: bool = False, r
 def dense(data: Operand, weight: Operand) -> Call:
     """A dense layer without bias: data `[..., K]` times the transpose of a weight `[N, K]` yields `[..., N]`."""
 
+def dense_block_rows(data: Operand, weight: Operand, layout: str) -> Call:
+    """
+    A dense layer, as `relex.dense`, whose weight `[N, K]` is in blocks, as files and `relex.dequantize_blocks` have
+    them. Rows of bytes are read as they are, and each number is unpacked and scaled in registers, as that operator does
+    it.
+    """
+
 def dense_blocks(data: Operand, scales: Operand, digits: Operand, layout: str) -> Call:
     """
     A dense layer, as `relex.dense`, whose weight `[N, K]` is in blocks, as `relex.dequantize_blocks` takes them, but

@@ -237,7 +237,8 @@ def mapped_dense(
 
 
 class Pages(mmap.mmap):
-    """Memory of a constant, which nothing writes to once it is filled, unlike files that others have mapped."""
+    """Memory of a constant, which nothing writes to once it is filled, or a mapped file that stays as it is, unlike
+    others."""
 
 
 def _reduced(view: memoryview) -> tuple[Any, tuple[bytes]]:

@@ -24,5 +24,6 @@ if TYPE_CHECKING:
     from relex.runtime.saving import load as load
     from relex.runtime.threads.pool import get_threads as get_threads
     from relex.runtime.threads.pool import set_threads as set_threads
+    from relex.runtime.weights import Weights as Weights
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -47,6 +47,7 @@ from relex.runtime.loader import aligned
 from relex.runtime.module_libraries import check_registered, library_uses
 from relex.runtime.program import CompiledProgram
 from relex.runtime.sources import AnyProgram, Metadata, read_program, showing_source
+from relex.runtime.weights import AnyWeights, Weights, compiled_with
 
 if TYPE_CHECKING:
     from relex.runtime.profile import Profile, Profiler
@@ -71,6 +72,7 @@ def build(
     proof: bool = False,
     approximate: bool = False,
     precision: str = "f32",
+    weights: AnyWeights | None = None,
 ) -> Executable:
     """Compile a program for the machine that this process runs on.
 
@@ -102,6 +104,12 @@ def build(
     `shapes` and `values` fix sizes and inputs of a model in an `.onnx` file, as `from_onnx` takes them: `{"batch": 1}`;
     of one in a `.pt2` file, `shapes` fixes sizes.
 
+    `weights` are arrays that take the place of arguments of `main` with the same names: the path of a `.safetensors`,
+    `.npz` or `.pkl` file, which is mapped into memory where it allows that, or a dictionary of arrays or of tensors
+    with DLPack; `Weights(source, function="main")` names another function. They are packed once: a program whose
+    compilation with them takes over a second is kept in the folder of kernels, and mapped from there by all processes
+    that compile the same program with the same file.
+
     With `proof`, every pass is first proved to keep what the program computes, or checked on samples, as
     `--check-each=proof` does: a pass that is wrong raises `CompileError`, and so does a program of which something can
     be neither proved nor checked.
@@ -112,11 +120,12 @@ def build(
     options = _Options(strict, as_target(target), (*passes_for(precision), *passes), approximate)
     with doing("Parser"):
         program, text = read_program(module, metadata, {"shapes": shapes, "values": values})
-    origin = _Origin(program.clone() if text is None else program, text, options)
+    bound = None if weights is None else Weights.of(weights)
+    origin = _Origin(program.clone() if text is None else program, text, options, bound)
     with showing_source(text), showing_progress():
         if proof:
             find_part("prove-compilation")(origin.program, **vars(options))
-        compiled = _compiled(program, options, cache)
+        compiled = _compiled(program, options, cache) if bound is None else _compiled_with(origin, bound, cache)
         with doing("Link"):
             return Executable(compiled, origin=origin)
 
@@ -140,9 +149,15 @@ class _Options:
 class _Origin:
     """The origin of an executable: see `relex.runtime.executable.Origin`."""
 
-    program: ModuleOp
+    given: ModuleOp
     text: str | None
     options: _Options
+    weights: Weights | None = None
+
+    @cached_property
+    def program(self) -> ModuleOp:
+        """The program with its weights."""
+        return self.given if self.weights is None else self.weights.bound(self.given)
 
     def profile(self, entry: str, args: Sequence[Any], named: Mapping[str, Any]) -> Profile:
         return self._profiler.profile(entry, args, named)
@@ -165,6 +180,17 @@ class _Origin:
 
     def report(self, profile: Profile | None) -> Page:
         return replace(find_part("report")(self.program, text=self.text, **vars(self.options)), profile=profile)
+
+
+def _compiled_with(origin: _Origin, weights: Weights, option: CacheOption) -> CompiledProgram:
+    options, given = origin.options, origin.given
+
+    def compile_bound() -> CompiledProgram:
+        program = weights.bound(given)  # The origin would keep the weights.
+        kernels = find_kernels(option, find_cache(option), program, options.passes)
+        return compile_program(program, kernels=kernels, **vars(options))
+
+    return compiled_with(weights, option, lambda: cache_key(given, **vars(options)), compile_bound)
 
 
 def _compiled(program: ModuleOp, options: _Options, option: CacheOption) -> CompiledProgram:

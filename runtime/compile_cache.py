@@ -121,7 +121,8 @@ class CompileCache:
         with os.scandir(self.folder) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):
-                    yield entry.name, entry.stat()
+                    if not entry.is_dir():
+                        yield entry.name, entry.stat()
 
 
 CacheOption = CompileCache | str | PathLike[str] | bool | None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import f32, i32
 
-from relex.dialects.relex import DenseBlocksOp, DequantizeBlocksOp
+from relex.dialects.relex import DenseBlockRowsOp, DenseBlocksOp, DequantizeBlocksOp
 from relex.dialects.relex.block_layouts import Bytes
 from relex.dialects.relex.block_quantized import layout_of
 from relex.lowering import te
@@ -76,6 +76,26 @@ def dense_blocks(op: DenseBlocksOp, x: te.Tensor, scales: te.Tensor, digits: te.
         return te.sum(least + layout.scale(f, byte, *groups) * digits_of_group, axis=[block, *groups])
 
     return te.compute((*rows, columns), element, name="dense_blocks")
+
+
+@legalizes(DenseBlockRowsOp)
+def dense_block_rows(op: DenseBlockRowsOp, x: te.Tensor, w: te.Tensor) -> te.Tensor:
+    """Legalize to a sum of products with numbers that are scaled in registers."""
+    layout, f = layout_of(op.properties), ScalarFunctions()
+    block = te.reduce_axis(w.shape[1] // layout.bytes, "b")
+    groups = [te.reduce_axis(size, f"g{d}") for d, size in enumerate(layout.groups)]
+    numbers = [te.reduce_axis(size, f"t{d}") for d, size in enumerate(layout.numbers)]
+    axes = [block, *groups, *numbers]
+
+    def element(*i: te.Axis) -> te.PrimExpr:
+        scales = bytes_of(w, [i[-1]], block, layout.bytes, layout.first_scale)
+        digits = bytes_of(w, [i[-1]], block, layout.bytes, layout.first_digit)
+        number = layout.digit(f, digits, *groups, *numbers) * layout.scale(f, scales, *groups)
+        if layout.minimum is not None:
+            number = number + layout.minimum(f, scales, *groups)
+        return te.sum(x[*i[:-1], place_of(axes)] * number, axis=axes)
+
+    return te.compute((*x.shape[:-1], w.shape[0]), element, name="dense_block_rows")
 
 
 def place_of(axes: Sequence[te.PrimExpr]) -> te.PrimExpr:

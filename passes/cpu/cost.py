@@ -121,6 +121,19 @@ VECTORS_OF_SCALED_SUMS = 2
 REGISTERS_TO_UNPACK = 8
 """Vector registers for unpacking numbers of a few bits, besides the sums."""
 
+UNPACKED_COLUMNS = 4
+"""Rows of a weight that are unpacked at the same time, where its bytes are not packed: each is a stream from memory."""
+
+PARTS_OF_L2 = 8
+"""The part of the second-level cache for such rows that all rows of data are multiplied with before the next ones."""
+
+MAX_COPIES_OF_UNPACKED = 64
+"""Copies of the multiplication of a vector that unrolled loops over the numbers of a group make: shifts and places of
+bits are known in each."""
+
+MIN_UNPACKED_LANES = 8
+"""Bytes of such a row that become a vector of numbers; fewer leave the loop over all results."""
+
 # Several terms at once
 
 MAX_TERMS_AT_ONCE = 8
@@ -363,6 +376,11 @@ MIN_ROWS_OF_WIDE_WEIGHTS = 96
 widen in registers. With 32, 64, 96 and 128 rows, one of 4096 by 4096 takes 1.1, 1.0, 1.1 and 0.9 times as long in f32
 where the third-level cache holds it, and 1.3 times with 64 rows where it does not; one of 1024 by 1024 0.85, 0.85,
 0.8 and 0.7 times as long."""
+
+MIN_ROWS_TO_UNPACK_ARGUMENTS = 64
+"""Rows of a product with a weight in blocks that is no constant from which on unpacking it in each call takes no more
+time than unpacking rows of it in registers for each tile. With 32, 64 and 128 rows, one of 4096 by 4096 takes 0.6 to
+1.5, 0.9 to 2.5 and 1.4 to 2.5 times as long without."""
 
 MIN_ROWS_TO_UNPACK_BLOCKS = 128
 """Rows of a product with a weight in blocks from which on unpacking it for tiles takes no more time than multiplying in

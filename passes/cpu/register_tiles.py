@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from relex.dialects.tir import ForOp
 from relex.passes.cpu import cost
 
 
@@ -66,3 +67,15 @@ def best_tile(
     widths = range(1, min(-(-columns // lanes), cost.MAX_VECTORS) + 1)
     tiles = [Tile(height, vectors, lanes) for vectors in widths for height in heights]
     return min((tile for tile in tiles if tile.fits(registers)), key=cost_of)
+
+
+def heights_of_rows(rows: ForOp | None, most: int) -> list[int]:
+    """Return the heights of tiles for some rows: one that divides them, or else two."""
+    if rows is None:
+        return [1]
+    if not isinstance(rows.extent, int):
+        return [min(most, cost.LOW_ROWS[0]), 1]
+    height = max(n for n in range(1, most + 1) if rows.extent % n == 0)
+    if 2 * height > most or height == rows.extent:
+        return [height]
+    return [most, rows.extent % most]

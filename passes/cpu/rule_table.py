@@ -20,6 +20,7 @@ from relex.passes.cpu.rules.stencil import stencil
 from relex.passes.cpu.rules.terms_at_once import terms_at_once
 from relex.passes.cpu.rules.tiles import tiles
 from relex.passes.cpu.rules.transpose import transpose
+from relex.passes.cpu.rules.unpacked_rows import unpacked_rows
 
 RULES = Table[str, Match]("schedule-cpu")
 """
@@ -44,6 +45,7 @@ for rule in (
     partial_rows,
     extremes,
     scaled_sums,
+    unpacked_rows,
     dot_kernel,
     terms_at_once,
     tiles,

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects.op_edits import replace_by
-from relex.dialects.relex import ConstantOp, DenseBlocksOp, DenseOp, DequantizeBlocksOp, MatmulOp, PermuteDimsOp
+from relex.dialects.relex import (
+    ConstantOp,
+    DenseBlockRowsOp,
+    DenseBlocksOp,
+    DenseOp,
+    DequantizeBlocksOp,
+    MatmulOp,
+    PermuteDimsOp,
+)
 from relex.dialects.relex.block_quantized import layout_of, parts_of
 from relex.dialects.relex.tensor_ops import array_of
-from relex.dialects.relex.types import rank_of
+from relex.dialects.relex.types import rank_of, shape_of
 from relex.dialects.walks import walk
+from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.layout.byte_factors import erase_unused
 from relex.passes.rewriting.numerics import reassociates
@@ -20,9 +31,10 @@ from relex.passes.rewriting.numerics import reassociates
 
 class MultiplyBlocksPass(RelexPass):
     """
-    Multiplies with constant weights in blocks of a few bits as they are stored: `relex.dense`, or `relex.matmul` with a
+    Multiplies with weights in blocks of a few bits as they are stored: `relex.dense`, or `relex.matmul` with a
     transpose, of `relex.dequantize_blocks` becomes `relex.dense_blocks`, which unpacks the weights in registers. Bytes
-    of scales and bytes of digits become separate constants.
+    of scales and bytes of digits become separate constants. Weights that are no constants are read row by row, without
+    a copy, by `relex.dense_block_rows`, unless many rows of data make up for unpacking them once.
 
     Digits are multiplied and added up before their scales are, so that results change by rounding, and by overflow
     where data is near the largest number; so `strict` compilation leaves out this pass.
@@ -64,9 +76,14 @@ def weight_in_blocks(op: DenseOp | MatmulOp) -> DequantizeBlocksOp | None:
 
 
 def _multiply_blocks(op: DenseOp | MatmulOp) -> None:
-    blocks = weight_in_blocks(op)
-    bytes_of_blocks = array_of(blocks.data) if blocks is not None else None
-    if blocks is None or bytes_of_blocks is None:
+    if (blocks := weight_in_blocks(op)) is None:
+        return
+    data, layout, unused = op.operands[0], blocks.layout.data, tuple(op.operands)
+    bytes_of_blocks = array_of(blocks.data)
+    if bytes_of_blocks is None:
+        if not _has_many_rows(data):
+            replace_by(op, DenseBlockRowsOp(data, blocks.data, layout))
+            erase_unused(unused)
         return
     parts: list[SSAValue] = []
     for part in parts_of(layout_of(blocks.properties), bytes_of_blocks):
@@ -74,6 +91,11 @@ def _multiply_blocks(op: DenseOp | MatmulOp) -> None:
         constant.location = blocks.location
         Rewriter.insert_op(constant, InsertPoint.before(op))
         parts.append(constant.result)
-    unused = tuple(op.operands)
-    replace_by(op, DenseBlocksOp(op.operands[0], *parts, layout=blocks.layout.data))
+    replace_by(op, DenseBlocksOp(data, *parts, layout=layout))
     erase_unused(unused)
+
+
+def _has_many_rows(data: SSAValue) -> bool:
+    """Return whether the rows of a product make up for unpacking its weight once for all of them."""
+    rows = shape_of(data)[:-1]
+    return DYNAMIC_INDEX not in rows and prod(rows) >= cost.MIN_ROWS_TO_UNPACK_ARGUMENTS

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Block, Operation, SSAValue
 
 from relex.dialects.op_edits import insert_before
-from relex.dialects.relex import DenseBlocksOp, DenseOp, DequantizeBlocksOp, MatmulOp, RoundBlocksOp
+from relex.dialects.relex import DenseBlockRowsOp, DenseBlocksOp, DenseOp, DequantizeBlocksOp, MatmulOp, RoundBlocksOp
 from relex.dialects.relex.block_quantized import layout_of
 from relex.dialects.relex.types import tensor_type
 from relex.dialects.walks import walk
@@ -59,8 +59,8 @@ class RoundDataPass(RelexPass):
             found.operands[0] = known[key]
 
 
-def _in_blocks(op: Operation) -> DenseBlocksOp | DequantizeBlocksOp | None:
+def _in_blocks(op: Operation) -> DenseBlocksOp | DenseBlockRowsOp | DequantizeBlocksOp | None:
     """Return the operator of a product that has the layout of its weight; None for other operators."""
-    if isinstance(op, DenseBlocksOp):
+    if isinstance(op, DenseBlocksOp | DenseBlockRowsOp):
         return op
     return weight_in_blocks(op) if isinstance(op, DenseOp | MatmulOp) else None

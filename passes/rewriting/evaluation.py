@@ -11,6 +11,7 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import array_from_dense, dense_from_array, filled_dense, is_float_dtype, numpy_dtype
 from relex.dialects.relex import ConstantOp, Elementwise, Exactness, Operator
 from relex.dialects.relex.types import shape_of, tensor_type
+from relex.dialects.shared_work import each_part
 
 SLAB = 2**18
 """The approximate number of elements that elementwise operators compute at a time, to bound intermediate results."""
@@ -40,9 +41,14 @@ class _UnknownResult(Exception):
 def _fill(elements: Array, op: Elementwise, operands: Sequence[Array], *, same_bits: bool) -> None:
     """Compute an elementwise operator slab by slab."""
     whole = [np.broadcast_to(operand, elements.shape) for operand in operands]
-    for slab in _slabs(elements.shape):
-        parts = [operand[slab] for operand in whole]
-        elements[slab] = _checked(op, op.evaluate(*parts), 0, elements[slab].shape, same_bits=same_bits)
+    slabs = list(_slabs(elements.shape))
+
+    def compute(some: slice) -> None:
+        for slab in slabs[some]:
+            parts = [operand[slab] for operand in whole]
+            elements[slab] = _checked(op, op.evaluate(*parts), 0, elements[slab].shape, same_bits=same_bits)
+
+    each_part(len(slabs), elements.nbytes, compute)
 
 
 def _results(op: Operator, operands: Sequence[Array], *, same_bits: bool) -> Iterator[Array]:

@@ -27,21 +27,22 @@ def load_array(file: str | Path, *, mapped: bool = False) -> Array:
         return cast(Array, np.load(file, mmap_mode="r" if mapped else None, allow_pickle=False))
 
 
-def load_arrays(file: str | Path, *, mapped: bool = False) -> dict[str, Any]:
+def load_arrays(file: str | Path, *, mapped: bool = False, stays: bool = False) -> dict[str, Any]:
     """Return the arrays in an `.npz`, a `.safetensors` or a `.pkl` file by name; a pickle may also have lists of them.
     If `mapped`, those in a `.safetensors` file, and in an `.npz` file as `numpy.savez` writes it, are memory-mapped and
-    read on demand, if they are at addresses for their elements. Raises `RelexError`."""
+    read on demand, if they are at addresses for their elements; if the file also `stays` as it is, constants made of
+    them are no copies. Raises `RelexError`."""
     if Path(file).suffix in SUFFIXES:
         with _reading(file):
             return read_pickle(file)
     if Path(file).suffix == SUFFIX:
         with _reading(file):
-            return read_safetensors(file, mapped=mapped)
+            return read_safetensors(file, mapped=mapped, stays=stays)
     with _reading(file), Path(file).open("rb") as stream:
         _expect(file, "an archive", _MANY)
         # Given a stream instead of a name, zipfile leaves no file open, whatever it finds.
         archive = np.load(stream, allow_pickle=False)
-        known = map_arrays(file) if mapped else {}
+        known = map_arrays(file, stays=stays) if mapped else {}
         return {name: known[name] if name in known else _member(archive, name) for name in archive.files}
 
 

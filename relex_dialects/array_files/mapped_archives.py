@@ -10,6 +10,7 @@ from typing import Any, cast
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from relex.dialects.arrays import Array, np
+from relex.dialects.dtypes import Pages
 
 _LOCAL_HEADER, _LENGTHS = 30, 26
 """The size of what precedes the name of a member in a ZIP file, and where in it the lengths of the name and of another
@@ -18,12 +19,13 @@ field are, of two bytes each."""
 _SUFFIX = ".npy"
 
 
-def map_arrays(file: str | Path) -> dict[str, Array]:
+def map_arrays(file: str | Path, *, stays: bool = False) -> dict[str, Array]:
     """Return the arrays in a file as views of its contents, by name, which are read on demand: the file must not change
     meanwhile, and its checksums are not looked at. Arrays that are compressed, or at no address for their elements, are
-    left out, and so is what is no array of numbers, and names that two members have."""
+    left out, and so is what is no array of numbers, and names that two members have. If the file `stays` as it is,
+    constants may be views of it."""
     with Path(file).open("rb") as stream, ZipFile(stream) as archive:
-        contents = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        contents = (Pages if stays else mmap.mmap)(stream.fileno(), 0, access=mmap.ACCESS_READ)
         names = Counter(name.removesuffix(_SUFFIX) for name in archive.namelist())
         names.update(archive.namelist())  # A member may have the name of the array in another one.
         found = {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import DTYPES, numpy_dtype
+from relex.dialects.dtypes import DTYPES, Pages, numpy_dtype
 from relex.dialects.errors import RelexError
 
 SUFFIX = ".safetensors"
@@ -25,10 +25,11 @@ _DTYPES = {
 """Names of dtypes by the names of the format."""
 
 
-def read_safetensors(file: str | Path, *, mapped: bool = False) -> dict[str, Array]:
+def read_safetensors(file: str | Path, *, mapped: bool = False, stays: bool = False) -> dict[str, Array]:
     """Return the arrays in a file by name, as views of its contents; if `mapped`, the contents are memory-mapped, and
-    read on demand: the file must not change meanwhile. Raises `RelexError` for one of another format."""
-    data = _contents(Path(file), mapped=mapped)
+    read on demand: the file must not change meanwhile. If it `stays` as it is, constants may be views of it. Raises
+    `RelexError` for one of another format."""
+    data = _contents(Path(file), mapped=mapped, stays=stays)
     length = int.from_bytes(data[:8], "little")
     if len(data) < 8 or length > len(data) - 8:
         raise RelexError(f"expected a header of {length} bytes, found a file of {len(data)}")
@@ -42,11 +43,11 @@ def read_safetensors(file: str | Path, *, mapped: bool = False) -> dict[str, Arr
     return {name: _array(name, entry, data, 8 + length) for name, entry in entries.items() if name != "__metadata__"}
 
 
-def _contents(file: Path, *, mapped: bool) -> memoryview:
+def _contents(file: Path, *, mapped: bool, stays: bool) -> memoryview:
     if not mapped or not file.stat().st_size:
         return memoryview(file.read_bytes())
     with file.open("rb") as stream:
-        return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+        return memoryview((Pages if stays else mmap.mmap)(stream.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def _array(name: str, entry: Any, data: memoryview, start: int) -> Array:

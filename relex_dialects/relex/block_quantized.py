@@ -18,6 +18,7 @@ from relex.dialects.relex.numpy_functions import NumPyFunctions
 from relex.dialects.relex.operator import Exactness, Operand, Operator
 from relex.dialects.relex.properties import StringConstr
 from relex.dialects.relex.types import SizedType, expect_element_type, expect_equal, shape_of, shape_str
+from relex.dialects.shared_work import PART, each_part
 from relex.dialects.sizes import Size, equal
 from relex.dialects.tir.op_pattern import OpPattern
 
@@ -118,6 +119,48 @@ class DenseBlocksOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
         return found.reshape(*data.shape[:-1], columns)
 
 
+@declared
+class DenseBlockRowsOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
+    """
+    A dense layer, as `relex.dense`, whose weight `[N, K]` is in blocks, as files and `relex.dequantize_blocks` have
+    them. Rows of bytes are read as they are, and each number is unpacked and scaled in registers, as that operator does
+    it.
+
+    ```mlir
+    %y = relex.dense_block_rows %x, %w layout = "Q4_0" : (tensor<1x64xf32>, tensor<8x36xui8>) -> tensor<1x8xf32>
+    ```
+    """
+
+    data = tensor_operand_def()
+    weight = tensor_operand_def()
+    layout = prop_def(StringConstr)
+
+    def __init__(self, data: Operand, weight: Operand, layout: str):
+        super().__init__(data, weight, properties={"layout": layout})
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        expect_element_type(operands[0], (f32,), "data")
+        expect_element_type(operands[1], (ui8,), "weight")
+        data, weight = (t.get_shape() for t in operands)
+        if not data:
+            raise InferenceError("expected data of rank 1 or more, found a scalar")
+        if len(weight) != 2:
+            raise InferenceError(f"expected a weight of rank 2, found {shape_str(weight)}")
+        layout = layout_of(properties)
+        expect_equal(
+            data[-1], _blocks(weight[1], layout.bytes, "weight") * layout.size, "last sizes of data and weight"
+        )
+        return SizedType(f32, (*data[:-1], weight[0]))
+
+    @property
+    def terms(self) -> int:
+        return shape_of(self.data)[-1]
+
+    def evaluate(self, data: Array, weight: Array) -> Array:
+        return data @ dequantized(layout_of(self.properties), weight).T
+
+
 def _blocks(size: Size, count: int, what: str) -> Size:
     """Return the number of blocks along a dimension; raise `InferenceError` if it has parts of some."""
     if not equal(size % count, 0):
@@ -137,10 +180,23 @@ def parts_of(layout: BlockLayout, data: Array) -> tuple[Array, Array]:
     blocks = _in_blocks(data, layout.bytes)
     places = ((layout.first_scale, layout.scale_bytes), (layout.first_digit, layout.digit_bytes))
     scales, digits = (
-        np.ascontiguousarray(blocks[..., first : first + count]).reshape(*data.shape[:-1], blocks.shape[-2] * count)
+        _copy(blocks[..., first : first + count]).reshape(*data.shape[:-1], blocks.shape[-2] * count)
         for first, count in places
     )
     return scales, digits
+
+
+def _copy(array: Array) -> Array:
+    """Return a row-major array of the bytes in one of rank 2 or more, in any domain."""
+    if prod(array.shape) < PART:
+        return np.ascontiguousarray(array)
+    found = np.empty(array.shape, array.dtype)
+
+    def copy(some: slice) -> None:
+        found[some] = array[some]
+
+    each_part(len(array), found.nbytes, copy)
+    return found
 
 
 def _in_blocks(data: Array, count: int) -> Array:

@@ -65,6 +65,7 @@ def _run(args: argparse.Namespace) -> None:
     from relex.dialects.context import make_context
 
     plugins = _set_up(args)
+    args.without_weights = None
     inputs = [read(text) for read, text in args.inputs]
     if PurePath(args.file).suffix == SAVED:
         results = _results_of_saved(args, inputs)
@@ -72,7 +73,7 @@ def _run(args: argparse.Namespace) -> None:
         context = make_context()
         plugins.add_dialects(context)
         source = diagnostics.read_source(args.file, f" or {SAVED}")
-        params = load_arrays(args.params, mapped=True) if args.params else {}
+        params = load_arrays(args.params, mapped=True, stays=True) if args.params else {}
         try:
             module = _read_program(source, args, context, params)
             results = _results(module, args, inputs, source, context)
@@ -131,6 +132,8 @@ def _read_program(
         with doing("Parser"):
             module = diagnostics.parse_source(source, options, context=context, params=constants)
     bound = {name: a for name, a in params.items() if not (is_metadata(name) or isinstance(a, list))}
+    if bound and bound.keys() == params.keys() and not args.first_passes:
+        args.without_weights = module  # Compiling it with the file may find what other runs have packed.
     return BindParamsPass(args.entry, bound)(module) if bound else module
 
 
@@ -271,11 +274,15 @@ def prepare(module: ModuleOp, args: argparse.Namespace, inputs: Sequence[Input])
 def compiled(module: ModuleOp, args: argparse.Namespace) -> Executable:
     """Compile a module with the requested options."""
     from relex.runtime.compilation import build
+    from relex.runtime.weights import Weights
 
     # A program from the cache would be compiled without passes that can be observed.
     is_observed = args.trace_rules or args.statistics or args.remarks
     cache = False if is_observed else (True if args.cache else None)
-    return build(module, target=args.target, cache=cache, **pipeline_options(args))
+    weights = None
+    if args.without_weights is not None:
+        module, weights = args.without_weights, Weights(args.params, args.entry)
+    return build(module, target=args.target, cache=cache, weights=weights, **pipeline_options(args))
 
 
 def main(args: Sequence[str] | None = None, started: float | None = None) -> int:

@@ -67,7 +67,8 @@ _CALLS: Options = {
 _PROGRAMS: Options = {
     "--params": value(
         "FILE.npz|FILE.safetensors|FILE.pkl",
-        "arrays to bind to parameters of the same names; metadata_0, ... are the constants a script leaves out",
+        "arrays to bind to parameters of the same names; metadata_0, ... are the constants a script leaves out. "
+        "A program that takes long to compile with them is kept where kernels are",
     ),
     **METADATA,
     **MODELS,

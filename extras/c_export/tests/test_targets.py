@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.dialects.relex import DenseBlocksOp, FloorModOp, LookUpOp, MaxOp, MinOp, PowerOp
+from relex.dialects.relex import DenseBlockRowsOp, DenseBlocksOp, FloorModOp, LookUpOp, MaxOp, MinOp, PowerOp
 from relex.dialects.reserved import MATH, MEMORY, functions_of
 from relex.dialects.target.target_attribute import Target, set_target
 from relex.lowering.llvm.convert_math_to_libm import FUNCTIONS
@@ -218,7 +218,11 @@ def sample(places: slice) -> list[Case]:
     cases = [*once, *(case.opened for case in once[::8])]
     chosen = range(len(cases))[places]
     found = [case for i, case in enumerate(cases) if i in chosen or operator_of(case.make) in (MaxOp, MinOp)]
-    look_ups = [case for case in WIDE if operator_of(case.make) in (DenseBlocksOp, LookUpOp) and case not in found]
+    look_ups = [
+        case
+        for case in WIDE
+        if operator_of(case.make) in (DenseBlockRowsOp, DenseBlocksOp, LookUpOp) and case not in found
+    ]
     return [*found, *look_ups, *TIES, *HALF[0::4], *HALF[3::4]]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from xdsl.dialects import arith, math
 
 from relex.dialects.dtypes import is_float_dtype
-from relex.dialects.relex import Convolution, DenseBlocksOp, DenseOp, Exactness, MatmulOp, Operator
+from relex.dialects.relex import Convolution, DenseBlockRowsOp, DenseBlocksOp, DenseOp, Exactness, MatmulOp, Operator
 from relex.passes.rewriting.numerics import Numerics
 from relex.reference.domains.symbols import SymbolHead
 from relex.reference.equivalence.bounded import SLACK, Format, plain, spread_of, value_of, where
@@ -48,7 +48,7 @@ class RoundedOperands(BoundedNumbers):
     def run_operator(self, op: Operator, arrays: Sequence[Any]) -> Any:
         if isinstance(op, DenseOp | MatmulOp | Convolution):
             arrays = [self._rounding.with_tolerance(a) if is_float_dtype(value_of(a).dtype) else a for a in arrays]
-        if isinstance(op, DenseBlocksOp):
+        if isinstance(op, DenseBlocksOp | DenseBlockRowsOp):
             # The numbers of a weight in blocks are no operand: their rounding counts as one of the data.
             data, *blocks = arrays
             arrays = [self._of_both.with_tolerance(data), *blocks]
@@ -64,7 +64,7 @@ class RoundedRows(BoundedNumbers):
         self._rtol = rtol
 
     def run_operator(self, op: Operator, arrays: Sequence[Any]) -> Any:
-        if isinstance(op, DenseOp | MatmulOp | DenseBlocksOp):
+        if isinstance(op, DenseOp | MatmulOp | DenseBlocksOp | DenseBlockRowsOp):
             data, *weight = arrays
             arrays = [self._rounded(data), *weight]
         return super().run_operator(op, arrays)

@@ -202,6 +202,8 @@ class Draw:
         if kind is relex.DenseBlocksOp and anchor is None:
             parts = [self.tensor((3, size), "uint8") for size in (4, 32)]
             types = [self.tensor((2, 64), "float32"), *parts]
+        if kind is relex.DenseBlockRowsOp and anchor is None:
+            types = [self.tensor((2, 64), "float32"), self.tensor((3, 36), "uint8")]
         if kind in (relex.RoundBlocksOp, relex.BlockScalesOp) and anchor is None:
             types = [self.tensor((2, 64), "float32")]
         if kind is relex.BlockDigitsOp and anchor is None:

@@ -16,6 +16,7 @@ from relex.passes.analysis.dependence import block_accesses
 from relex.passes.analysis.loop_tree import loops_of, name_of_block
 from relex.passes.analysis.scaled_sums import bytes_of_weights, scaling_block
 from relex.passes.cpu import cost, reduction_nest
+from relex.passes.cpu.register_tiles import heights_of_rows
 from relex.passes.cpu.rule import Plan
 from relex.passes.cpu.steps import loop_of_reader, move_consumer
 from relex.passes.schedule import Block, Loop, Schedule
@@ -53,7 +54,7 @@ class ScaledSums:
         most = (processor.vector_registers - cost.REGISTERS_TO_UNPACK) // vectors
         others = [loop for loop in reversed(outer.spatial) if loop is not columns]
         rows = max(others, key=lambda loop: reduction_nest.count([loop]), default=None)
-        return cls(inner, outer, rows, columns, lanes, vectors, _heights(rows, most))
+        return cls(inner, outer, rows, columns, lanes, vectors, heights_of_rows(rows, most))
 
     @property
     def loops(self) -> Sequence[ForOp]:
@@ -95,18 +96,6 @@ def scaled_sums(block: BlockOp, processor: Processor) -> Plan:
         f"{' and '.join(map(str, sums.heights))} by {sums.vectors} vectors of {sums.lanes} elements, of packed bytes"
     )
     return Plan(summary, lambda schedule: _schedule(schedule, sums))
-
-
-def _heights(rows: ForOp | None, most: int) -> list[int]:
-    """Return the heights of tiles for some rows: one that divides them, or else two."""
-    if rows is None:
-        return [1]
-    if not isinstance(rows.extent, int):
-        return [min(most, cost.LOW_ROWS[0]), 1]
-    height = max(n for n in range(1, most + 1) if rows.extent % n == 0)
-    if 2 * height > most or height == rows.extent:
-        return [height]
-    return [most, rows.extent % most]
 
 
 def _schedule(schedule: Schedule, sums: ScaledSums) -> None:

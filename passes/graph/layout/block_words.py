@@ -14,9 +14,10 @@ from relex.dialects.relex.block_quantized import layout_of, numbers_of
 from relex.dialects.relex.block_words import words_of_digits
 from relex.dialects.relex.packed import BYTES
 from relex.dialects.relex.properties import as_integer
+from relex.dialects.shared_work import each_part
 from relex.passes.rewriting.constants import erase_unused_constants
 
-COLUMNS_AT_ONCE = 64
+COLUMNS_AT_ONCE = 16
 """Columns whose digits are unpacked at the same time: as integers of 32 bits, they take several times their bytes."""
 
 
@@ -80,9 +81,13 @@ def _words(layout: BlockLayout, digits: Array, least: int, halves: int) -> Array
     columns, blocks = len(digits), digits.shape[1] // layout.digit_bytes
     found = np.empty((columns, blocks * layout.size // (halves * BYTES)), np.int32)
     scales = np.zeros((COLUMNS_AT_ONCE, blocks * layout.scale_bytes), np.uint8)  # They do not matter.
-    for first in range(0, columns, COLUMNS_AT_ONCE):
-        part = digits[first : first + COLUMNS_AT_ONCE]
-        numbers, *_ = numbers_of(layout, scales[: len(part)], part)
-        unsigned = (numbers.reshape(len(part), -1) - least).astype(np.uint8)
-        found[first : first + len(part)] = words_of_digits(unsigned, halves)
+
+    def unpack(some: slice) -> None:
+        for first in range(some.start, some.stop, COLUMNS_AT_ONCE):
+            part = digits[first : min(first + COLUMNS_AT_ONCE, some.stop)]
+            numbers, *_ = numbers_of(layout, scales[: len(part)], part)
+            unsigned = (numbers.reshape(len(part), -1) - least).astype(np.uint8)
+            found[first : first + len(part)] = words_of_digits(unsigned, halves)
+
+    each_part(columns, found.nbytes, unpack)
     return found

@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from relex.dialects.arrays import Array, np
 from relex.dialects.index.atoms import Atom, Quotient, Remainder
 from relex.dialects.index.expr import Index, constant_of, terms_of, values_in
+from relex.dialects.shared_work import each_part
 
 MAX_LIST = 2**22
 """Maximum number of iterations or elements that are enumerated, as 64-bit integers, for axes that cannot be
@@ -88,11 +89,25 @@ class Gather:
         axes = [axis for part in self.parts for axis in part.source]
         sizes = [prod(self.source_sizes[axis] for axis in part.source) for part in self.parts]
         array = array.reshape(self.source_sizes).transpose(axes).reshape(sizes)
-        for axis, part in enumerate(self.parts):
-            array = _take(array, part.origin, axis)
+        whole = target.reshape(self.target_sizes)
+        firsts = [part.target[0] for part in self.parts if part.target]
+        if not firsts or not target.size:
+            self._fill(whole, array, {})
+            return
+        longest = max(firsts, key=lambda axis: self.target_sizes[axis])
+        each_part(self.target_sizes[longest], target.nbytes, lambda some: self._fill(whole, array, {longest: some}))
+
+    def _fill(self, whole: Array, array: Array, places: Mapping[int, slice]) -> None:
+        """Write the places in a slice of an axis of the target, which is the first one of a part."""
+        for number, part in enumerate(self.parts):
+            origin, first = part.origin, part.target[0] if part.target else None
+            if first in places:
+                origin = origin.reshape(self.target_sizes[first], -1)[places[first]].reshape(-1)
+            array = _take(array, origin, number)
+        target = whole[*(places.get(axis, slice(None)) for axis in range(whole.ndim))]
         axes = [axis for part in self.parts for axis in part.target]
-        array = array.reshape([self.target_sizes[axis] for axis in axes]).transpose(np.argsort(axes))
-        np.copyto(target.reshape(array.shape), array)
+        array = array.reshape([target.shape[axis] for axis in axes]).transpose(np.argsort(axes))
+        np.copyto(target, array)
 
 
 def _sizes(indices: Sequence[AxisIndex]) -> list[int]:
@@ -211,6 +226,8 @@ def _take(array: Array, origin: Array, axis: int) -> Array:
         return array
     (places,) = np.nonzero(origin >= 0)
     before = (slice(None),) * axis
+    if len(places) == len(origin):
+        return array[*before, _as_slice(origin)]
     result = np.zeros((*array.shape[:axis], len(origin), *array.shape[axis + 1 :]), array.dtype)
     result[*before, _as_slice(places)] = array[*before, _as_slice(origin[places])]
     return result

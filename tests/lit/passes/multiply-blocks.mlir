@@ -17,15 +17,24 @@ func.func @transposed(%x: tensor<2x4x32xf32>) -> tensor<2x4x1xf32> {
   func.return %2 : tensor<2x4x1xf32>
 }
 
-// Bytes of weights that are no constants would be moved in every run, and rows of the right operand are no columns.
+// Bytes of weights that are no constants stay where they are.
+// CHECK-LABEL: func.func @arguments
+// CHECK-NEXT:    relex.dense_block_rows %x, %v layout = "Q4_0" : (tensor<?x32xf32>, tensor<1x18xui8>) -> tensor<?x1xf32>
+func.func @arguments(%x: tensor<?x32xf32> {relex.dims = ["n", ""]}, %v: tensor<1x18xui8>) -> tensor<?x1xf32> {
+  %0 = relex.dequantize_blocks %v layout = "Q4_0" : (tensor<1x18xui8>) -> tensor<1x32xf32>
+  %1 = relex.dense %x, %0 : (tensor<?x32xf32>, tensor<1x32xf32>) -> tensor<?x1xf32>
+  func.return %1 : tensor<?x1xf32>
+}
+
+// Many rows make up for unpacking a weight, and rows of the right operand are no columns.
 // CHECK-LABEL: func.func @others
-// CHECK:         relex.dense {{.*}} : (tensor<32xf32>, tensor<1x32xf32>)
+// CHECK:         relex.dense {{.*}} : (tensor<64x32xf32>, tensor<1x32xf32>)
 // CHECK:         relex.matmul {{.*}} : (tensor<4x1xf32>, tensor<1x32xf32>)
-func.func @others(%x: tensor<32xf32>, %y: tensor<4x1xf32>, %v: tensor<1x18xui8>) -> (tensor<1xf32>, tensor<4x32xf32>) {
+func.func @others(%x: tensor<64x32xf32>, %y: tensor<4x1xf32>, %v: tensor<1x18xui8>) -> (tensor<64x1xf32>, tensor<4x32xf32>) {
   %w = relex.constant dense<"0x003C0102030405060708090A0B0C0D0E0F10"> : tensor<1x18xui8>
   %0 = relex.dequantize_blocks %v layout = "Q4_0" : (tensor<1x18xui8>) -> tensor<1x32xf32>
-  %1 = relex.dense %x, %0 : (tensor<32xf32>, tensor<1x32xf32>) -> tensor<1xf32>
+  %1 = relex.dense %x, %0 : (tensor<64x32xf32>, tensor<1x32xf32>) -> tensor<64x1xf32>
   %2 = relex.dequantize_blocks %w layout = "Q4_0" : (tensor<1x18xui8>) -> tensor<1x32xf32>
   %3 = relex.matmul %y, %2 : (tensor<4x1xf32>, tensor<1x32xf32>) -> tensor<4x32xf32>
-  func.return %1, %3 : tensor<1xf32>, tensor<4x32xf32>
+  func.return %1, %3 : tensor<64x1xf32>, tensor<4x32xf32>
 }

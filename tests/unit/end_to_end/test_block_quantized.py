@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from relex.dialects import parse_module
+from relex.dialects import RelexError, parse_module
+from relex.dialects.array_files.array_files import load_arrays
 from relex.dialects.relex.block_layouts import BLOCK_LAYOUTS
 from relex.dialects.relex.block_quantized import dequantized, parts_of
 from relex.passes import BindParamsPass
@@ -123,3 +125,78 @@ def test_dynamic_rows_of_a_layer(name: str) -> None:
         found = built["main"](data)
         bound = (size + 2) * 2.0**-24 * (np.abs(data).sum(1, keepdims=True) * np.abs(numbers).max())
         assert (np.abs(found - np.maximum(data @ numbers.T, 0)) <= bound).all()
+
+
+def argument_layer(name: str, weight: Any, *, rows: int | str = "?", columns: int | str | None = None) -> ModuleOp:
+    """Return a layer whose weight is an argument."""
+    count, size = weight.shape[1], weight.shape[1] // BLOCK_LAYOUTS[name].bytes * BLOCK_LAYOUTS[name].size
+    columns = len(weight) if columns is None else columns
+    return parse_module(PROGRAM.format(rows=rows, columns=columns, size=size, bytes=count, name=name))
+
+
+def expect_product(found: Any, data: Any, name: str, weight: Any) -> None:
+    numbers = dequantized(BLOCK_LAYOUTS[name], weight).astype(np.float64)
+    bound = (data.shape[-1] + 2) * 2.0**-24 * (np.abs(data) @ np.abs(numbers).T)
+    assert (np.abs(found - np.maximum(data @ numbers.T, 0)) <= bound).all()
+
+
+@pytest.mark.parametrize("name", [*LAYOUTS, *FEW_BITS])
+def test_layouts_of_arguments(name: str) -> None:
+    """A weight that is an argument is read as it is, whatever its layout, and never unpacked as a whole."""
+    weight = some_weight(name, 36, 4)
+    built = build(argument_layer(name, weight, rows=3))
+    assert str(built.ir("loops")).count("vectorized") > 0
+    assert f"36x{4 * BLOCK_LAYOUTS[name].size}xf32" not in str(built.ir("loops"))
+    data = RNG.normal(size=(3, 4 * BLOCK_LAYOUTS[name].size)).astype(np.float32)
+    expect_product(built["main"](data, weight), data, name, weight)
+
+
+@pytest.mark.sampled(diagonals=2)
+@pytest.mark.parametrize("columns", [0, 1, 5, 48])
+@pytest.mark.parametrize("rows", [0, 1, 3, 17, 64])
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_K", "4_BITS_32_F16"])
+def test_shapes_of_arguments(name: str, rows: int, columns: int) -> None:
+    weight = some_weight(name, columns, 5)
+    data = RNG.normal(size=(rows, 5 * BLOCK_LAYOUTS[name].size)).astype(np.float32)
+    expect_product(build(argument_layer(name, weight, rows=rows))["main"](data, weight), data, name, weight)
+
+
+def test_any_rows_and_columns_of_arguments() -> None:
+    weight = some_weight("Q4_0", 44, 8)
+    layers = [build(argument_layer("Q4_0", weight, columns=columns))["main"] for columns in (44, "?")]
+    for rows in (0, 1, 4, 7):
+        data = RNG.normal(size=(rows, 256)).astype(np.float32)
+        for layer in layers:
+            expect_product(layer(data, weight), data, "Q4_0", weight)
+
+
+def test_arguments_that_are_mapped_or_strided(tmp_path: Path) -> None:
+    """Arrays of a file are read as they are; strided ones are copied; scales that are NaN make their row NaN."""
+    weight = some_weight("Q8_0", 16, 8)
+    weight[3, 34:36] = 255
+    np.savez(tmp_path / "weights.npz", w=weight)
+    mapped = load_arrays(tmp_path / "weights.npz", mapped=True)["w"]
+    layer = build(argument_layer("Q8_0", weight))["main"]
+    data = RNG.normal(size=(2, 256)).astype(np.float32)
+    found = layer(data, mapped)
+    assert not mapped.flags.writeable
+    assert np.isnan(found[:, 3]).all()
+    assert not np.isnan(np.delete(found, 3, 1)).any()
+    wide = np.repeat(weight, 2, 0)
+    np.testing.assert_array_equal(layer(data, wide[::2]), found)
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((16, 33), np.uint8), np.zeros((16, 272), np.int8), np.zeros(272, np.uint8)])
+def test_wrong_arguments(wrong: Any) -> None:
+    layer = build(argument_layer("Q8_0", some_weight("Q8_0", 16, 8)))["main"]
+    with pytest.raises(RelexError, match=r"argument 'w': expected (shape .16, 272.|dtype uint8), found"):
+        layer(np.zeros((1, 256), np.float32), wrong)
+
+
+def test_rounded_data_of_arguments() -> None:
+    """With data in bytes, a weight that is an argument gives what it does as a constant, up to the rounding of sums."""
+    weight = some_weight("Q4_0", 64, 8)
+    layer = argument_layer("Q4_0", weight, rows=4)
+    data = RNG.normal(size=(4, 256)).astype(np.float32)
+    constant = build(BindParamsPass("main", {"w": weight})(layer), precision="i8")["main"](data)
+    np.testing.assert_allclose(build(layer, precision="i8")["main"](data, weight), constant, rtol=1e-5, atol=1e-3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from math import prod
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from programs import Array
 from xdsl.ir import SSAValue
 
+from relex.dialects import shared_work
 from relex.dialects.index.expr import Index, IndexExpr, values_in
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.tir import ForOp
@@ -76,6 +78,10 @@ def check(
         found = np.full(gather.shape, -1, array.dtype)
         gather.apply(array, found)
         np.testing.assert_array_equal(found, expected)
+        in_parts = np.full(gather.shape, -1, array.dtype)
+        with patch.object(shared_work, "PART", 8), patch.object(shared_work, "SHARED", 16):
+            gather.apply(array, in_parts)
+        np.testing.assert_array_equal(in_parts, expected)
     return gather
 
 

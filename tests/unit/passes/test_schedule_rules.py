@@ -222,6 +222,15 @@ func.func @main(%a: tensor<1x8x80x80xf32>, %w: tensor<8x1x2x2xf32>) -> tensor<1x
 """
 
 
+def block_rows(layout: str, rows: int | str, terms: int, count: int) -> str:
+    x, w, y = f"tensor<{rows}x{terms}xf32>", f"tensor<48x{count}xui8>", f"tensor<{rows}x48xf32>"
+    return f"""
+    func.func @main(%a: {x}, %b: {w}) -> {y} {{
+      %0 = relex.dense_block_rows %a, %b layout = "{layout}" : ({x}, {w}) -> {y}
+      func.return %0 : {y}
+    }}"""
+
+
 LOOK_UP = """
 func.func @main(%a: tensor<7x45xui8>) -> tensor<7x45xui8> {
   %0 = relex.look_up %a table = [0, 1, 4, 9, 16, 25, 36, 49] : (tensor<7x45xui8>) -> tensor<7x45xui8>
@@ -318,6 +327,12 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "small images and a row": (sum_and_relu("40x7x7xf32", "7xf32"), "short-rows", "short-rows"),
     "rows of three": (sum_and_relu("400x3xf32", "3xf32"), None, None),
     "long rows": (sum_and_relu("40x70xf32", "40x70xf32"), "joined-rows", "joined-rows"),
+    "a weight in blocks": (block_rows("Q8_0", 3, 256, 272), "unpacked-rows", None),
+    "a weight in blocks, with data in another order": (
+        block_rows("4_BITS_32_F16", 17, 256, 144),
+        "unpacked-rows",
+        "stencil",
+    ),
     "bytes that are looked up": (LOOK_UP, "look-ups", "look-ups"),
     "products that are looked up": (PRODUCTS, "tiles", "tiles"),
     "few elements": (sum_and_relu("3x5xf32", "3x5xf32"), "joined-rows", "joined-rows"),
@@ -395,6 +410,10 @@ def test_rules(name: str) -> None:
         (sum_and_relu("40x7x7xf32", "40x1x1xf32"), AVX512, "one loop of @i11, @i21"),
         (sum_and_relu("40x7x7xf32", "40x7x7xf32"), AVX512, "one loop of @i01, @i11, @i21"),
         (sum_and_relu("?x7x7xf32", "?x7x7xf32"), AVX512, "one loop of @i01, @i11, @i21"),
+        (block_rows("Q8_0", 3, 256, 272), AVX512, "3 by 4, in vectors of 16 elements"),
+        (block_rows("Q5_0", 17, 256, 176), AVX512, "6 and 5 by 4, in vectors of 8 elements"),
+        (block_rows("Q8_0", "?", 256, 272), AVX512, "4 and 2 and 1 by 4, in vectors of 16 elements"),
+        (block_rows("Q8_0", 3, 256, 272), AVX2, "2 and 1 by 4, in vectors of 8 elements"),
         (pool("max_pool2d", 37, 2), AVX512, "3 vectors of 16 elements"),
         (convolution(68, 14, 68, 2, 1), AVX512, "12 and 10 by 2 vectors of 16 elements"),
         # 3 vectors would be as fast, but 24 does not divide the columns, or a panel fills the first-level cache.
@@ -501,6 +520,8 @@ def arguments(text: str) -> list[Array]:
         values = rng.standard_normal(tuple(29 if size == "?" else int(size) for size in shape))
         by_name = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64, "i1": np.bool_}
         by_name |= {"ui8": np.uint8}
+        if dtype == "ui8":
+            values = abs(values) % 0.6  # Two such bytes are a float of 16 bits below 1.
         found.append((values if dtype.startswith("f") else 100 * values).astype(by_name[dtype]))
     return found
 

@@ -821,6 +821,22 @@ func.func @parts_of_blocks(%x: tensor<3x20xui8>) {
 
 // -----
 
+func.func @rows_of_blocks(%x: tensor<64xf32>, %w: tensor<3x2x36xui8>) {
+  %0 = relex.dense_block_rows %x, %w layout = "Q4_0" : (tensor<64xf32>, tensor<3x2x36xui8>) -> tensor<3x2xf32>
+//     ^ error: 'relex.dense_block_rows' op expected a weight of rank 2, found 3x2x36
+  func.return
+}
+
+// -----
+
+func.func @terms_of_blocks(%x: tensor<32xf32>, %w: tensor<3x36xui8>) {
+  %0 = relex.dense_block_rows %x, %w layout = "Q4_0" : (tensor<32xf32>, tensor<3x36xui8>) -> tensor<3xf32>
+//     ^ error: 'relex.dense_block_rows' op expected equal last sizes of data and weight, found 32 and 64
+  func.return
+}
+
+// -----
+
 func.func @numbers_of_blocks(%x: tensor<64xf32>, %s: tensor<3x2xui8>, %d: tensor<3x32xui8>) {
   %0 = relex.dense_blocks %x, %s, %d layout = "Q4_0" : (tensor<64xf32>, tensor<3x2xui8>, tensor<3x32xui8>) -> tensor<3xf32>
 //     ^ error: 'relex.dense_blocks' op expected equal numbers of blocks of scales and digits, found 1 and 2
