@@ -969,6 +969,20 @@ def unique(operand: Operand) -> Call:
     All NaN are one element, the last. Of zeros that differ in sign, the first one counts.
     """
 
+def unpack_pairs(factors: Operand, digits: Operand, layout: str, columns: int) -> Call:
+    """
+    Words `[K / 2, N]` of two numbers of bf16 each, as `relex.matmul_pairs` multiplies them on the right: numbers in
+    blocks, as `relex.dequantize_blocks` defines them, rounded. `factors` are the scales, and perhaps minima, that
+    `relex.unpack_scales` returns, `digits` are bytes in panels `[panels, bytes, 32]` of 32 of the `columns`, of which
+    the last panel may have more.
+    """
+
+def unpack_scales(scales: Operand, layout: str) -> Call:
+    """
+    The scales of groups of numbers in blocks, and, for layouts that have them, minima after these, as f32 `[1 or 2,
+    panels, groups, 32]`: of the bytes of scales in panels `[panels, bytes, 32]` of 32 columns.
+    """
+
 def where(condition: Operand, x: Operand, y: Operand) -> Call:
     """The elements of one tensor where a condition is true, the elements of another where it is false."""
 

@@ -364,10 +364,10 @@ widen in registers. With 32, 64, 96 and 128 rows, one of 4096 by 4096 takes 1.1,
 where the third-level cache holds it, and 1.3 times with 64 rows where it does not; one of 1024 by 1024 0.85, 0.85,
 0.8 and 0.7 times as long."""
 
-MIN_ROWS_TO_UNPACK_BLOCKS = 128
+MIN_ROWS_TO_UNPACK_BLOCKS = 16
 """Rows of a product with a weight in blocks from which on unpacking it for tiles takes no more time than multiplying in
-vectors, where each tile of rows unpacks it in registers. With 32, 64, 96 and 128 rows, one of 1024 by 1024 takes 1.8,
-1.0, 0.8 and 0.6 of that time, one of 4096 by 4096 3.5, 1.7, 1.3 and 1.0 of it."""
+vectors, where each tile of rows unpacks it in registers. With 8, 16, 32 and 64 rows, one of 4096 by 4096 takes 1.4,
+0.8, 0.5 and 0.3 of that time, and one of 1024 by 1024 as much of it."""
 
 LATENCY_OF_TILES = 52
 """Cycles until the sums of an instruction can be added to."""
