@@ -425,6 +425,9 @@ def dense_words(data: Operand, data_scales: Operand, scales: Operand, digits: Op
     in words. Digits of the weight are unsigned, in words, too: a word has four of 8 bits, or eight of 4 bits, the first
     four in the low halves of its bytes; `least` is added to each. Products of a group of numbers are added up as
     integers, and then multiplied with both scales.
+
+    Data may also be integers of 16 bits, two to a word. Then the even bytes of a word of digits are the first two of
+    four, and the odd ones the others: both become integers of 16 bits by a mask.
     """
 
 def dequantize_blocks(data: Operand, layout: str) -> Call:

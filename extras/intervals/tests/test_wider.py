@@ -19,7 +19,6 @@ from xdsl.utils.test_value import create_ssa_value
 from relex.dialects import parse_module, relex
 from relex.dialects.dtypes import element_type_of
 from relex.dialects.errors import InferenceError
-from relex.dialects.relex.block_pairs import UnpackPairsOp, UnpackScalesOp
 from relex.dialects.relex.block_words import BlockDigitsOp, DenseWordsOp, RoundBlocksOp
 from relex.dialects.relex.operator import Exactness, Operator
 from relex.dialects.relex.packed import PairsProduct
@@ -63,10 +62,10 @@ def test_operators_are_right_and_decided(dtype: str) -> None:
         for verdict in found:
             assert verdict.wrong is None, (make, verdict)
             least[str(make)] = verdict.decided / max(verdict.elements, 1)
-    # Powers of integers are products in loops, and nothing on intervals; neither are words with two floats, numbers of
-    # blocks that are rounded to bytes, and floats made of bits.
+    # Powers of integers are products in loops, and nothing on intervals; neither are words with two floats, and numbers
+    # of blocks that are rounded to bytes.
     decided = {name: share for name, share in least.items() if share >= 0.7}
-    undecided = (PairsProduct, RoundBlocksOp, BlockDigitsOp, DenseWordsOp, UnpackPairsOp, UnpackScalesOp)
+    undecided = (PairsProduct, RoundBlocksOp, BlockDigitsOp, DenseWordsOp)
     of_words = {str(make) for make, _ in CASES if issubclass(operator_of(make), undecided)}
     assert least.keys() - decided.keys() == {str(relex.PowerOp)} | of_words & least.keys()
     assert sum(decided.values()) / len(decided) > 0.999

@@ -52,6 +52,11 @@ def _words(*shape: int) -> Array:
     return random_array(_RNG, "int32", shape)
 
 
+def _shorts(*shape: int) -> Array:
+    """Words with two integers of 16 bits that are bytes."""
+    return _integers(*shape, 2).astype(np.int16).view(np.int32)[..., 0]
+
+
 def _pairs(*shape: int) -> Array:
     """Words with two numbers of bf16."""
     return _RNG.standard_normal((*shape, 2)).astype(bfloat16).view(np.int32)[..., 0]
@@ -320,6 +325,10 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     (
         partial(ops.DenseWordsOp, layout="Q5_1", least=0),
         [_words(2, 1, 16), np.abs(_images(2, 1, 2)), _blocks(7, 8), _words(7, 16)],
+    ),
+    (
+        partial(ops.DenseWordsOp, layout="Q8_0", least=-128),
+        [_shorts(3, 16), np.abs(_images(3, 1)), _blocks(48, 2), _words(48, 8)],
     ),
     (partial(ops.UnpackScalesOp, layout="Q4_0"), [_panels(2, 4)]),
     (partial(ops.UnpackScalesOp, layout="Q4_K"), [_panels(1, 16)]),
