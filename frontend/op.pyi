@@ -432,6 +432,9 @@ def dense_words(data: Operand, data_scales: Operand, scales: Operand, digits: Op
     in words. Digits of the weight are unsigned, in words, too: a word has four of 8 bits, or eight of 4 bits, the first
     four in the low halves of its bytes; `least` is added to each. Products of a group of numbers are added up as
     integers, and then multiplied with both scales.
+
+    Data may also be integers of 16 bits, two to a word. Then the even bytes of a word of digits are the first two of
+    four, and the odd ones the others: both become integers of 16 bits by a mask.
     """
 
 def dequantize_blocks(data: Operand, layout: str) -> Call:
@@ -974,6 +977,20 @@ def unique(operand: Operand) -> Call:
     The different elements of a tensor of one dimension in ascending order; for each, the place of the first element
     that is equal to it, and how many are; and for each element of the operand, the place of its value in the result.
     All NaN are one element, the last. Of zeros that differ in sign, the first one counts.
+    """
+
+def unpack_pairs(factors: Operand, digits: Operand, layout: str, columns: int) -> Call:
+    """
+    Words `[K / 2, N]` of two numbers of bf16 each, as `relex.matmul_pairs` multiplies them on the right: numbers in
+    blocks, as `relex.dequantize_blocks` defines them, rounded. `factors` are the scales, and perhaps minima, that
+    `relex.unpack_scales` returns, `digits` are bytes in panels `[panels, bytes, 32]` of 32 of the `columns`, of which
+    the last panel may have more.
+    """
+
+def unpack_scales(scales: Operand, layout: str) -> Call:
+    """
+    The scales of groups of numbers in blocks, and, for layouts that have them, minima after these, as f32 `[1 or 2,
+    panels, groups, 32]`: of the bytes of scales in panels `[panels, bytes, 32]` of 32 columns.
     """
 
 def where(condition: Operand, x: Operand, y: Operand) -> Call:

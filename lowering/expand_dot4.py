@@ -14,6 +14,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from relex.dialects.index.domains import constant_value
 from relex.dialects.target.features import has_feature, module_target
 from relex.dialects.target.processors import architecture_of
 from relex.dialects.target.target_attribute import Target
@@ -28,11 +29,13 @@ from relex.passes.driver.base import RelexPass
 class ExpandDot4Pass(RelexPass):
     """
     Replaces `tir.dot4`, and the addition of its result to a sum, by the instruction of the target that does both:
-    `vpdpbusd` of VNNI, or `usdot` of AArch64 with `i8mm`. Other processors multiply in two steps: with `pmaddwd`, which
-    adds up products of two numbers of 16 bits, the even bytes and then the odd ones; with `sdot`, which takes signed
-    bytes only, the left bytes minus 128, and then 128 times the right ones. Scalars, and vectors of other lengths, are
-    shifted, multiplied and added up. So are the numbers of `tir.dot2`, which are f32 without their last 16 bits.
-    The two integers of `tir.dot2i` are multiplied by `pmaddwd` at once.
+    `vpdpbusd` of VNNI, or `usdot` of AArch64 with `i8mm`. Other processors multiply in two steps: with `pmaddubsw`,
+    which adds up products of two bytes in 16 bits, and `pmaddwd`, which adds up two of these sums, if a mask keeps the
+    left bytes below 128, so that the first sums fit; with `pmaddwd` alone, which adds up products of two numbers of 16
+    bits, the even bytes and then the odd ones; with `sdot`, which takes signed bytes only, the left bytes minus 128,
+    and then 128 times the right ones. Scalars, and vectors of other lengths, are shifted, multiplied and added up. So
+    are the numbers of `tir.dot2`, which are f32 without their last 16 bits. The two integers of `tir.dot2i` are
+    multiplied by `pmaddwd` at once.
 
     ```mlir
     %1 = tir.dot4 %a, %b : vector<16xi32>
@@ -75,7 +78,7 @@ _CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 def _expand(op: Dot2iOp | Dot4Op, target: Target) -> None:
     """Replace an op, and the addition that alone uses its result, if there is one."""
-    multiply = _best(type(op), op.result.type, target)
+    multiply = _best(op, target)
     use = op.result.get_unique_use()
     if use is not None and isinstance(addition := use.operation, arith.AddiOp):
         total = addition.operands[1 - use.index]
@@ -149,6 +152,14 @@ def _even_then_odd(intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue
     return total
 
 
+def _as_bytes(intrinsic: str, wide: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """Multiply by an instruction that adds up the products of two neighbouring bytes in 16 bits, and one that adds up
+    two of these sums."""
+    pairs = VectorType(i16, [2 * _lanes(total.type)])
+    sums = out.add(call_intrinsic(intrinsic, [out.narrow(lhs, i8), out.narrow(rhs, i8)], [pairs]))
+    return out.add(arith.AddiOp(total, out.call(wide, sums, out.constant(1, pairs), like=total)))
+
+
 def _of_signed(intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Multiply by an instruction for signed bytes: the left ones minus 128, and -128, which is subtracted again."""
     a, b = out.narrow(lhs, i8), out.narrow(rhs, i8)
@@ -174,6 +185,9 @@ def _byte_by_byte(out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) 
     return total
 
 
+_MOST = 2**8 - 1
+
+
 @dataclass(frozen=True)
 class _Instruction:
     """An instruction on vectors of `words` words, of the processors with all of some features."""
@@ -182,7 +196,12 @@ class _Instruction:
     features: tuple[str, ...]
     lanes: int
     multiply: Multiply
+    most: int = _MOST
+    """The largest byte on the left for which it is exact."""
 
+
+_LARGEST_OF_PAIRS = 127
+"""The largest byte of which products with two signed bytes have a sum of 16 bits."""
 
 _INSTRUCTIONS = (
     _Instruction("x86_64", ("avx512vnni",), 16, partial(_at_once, "llvm.x86.avx512.vpdpbusd.512")),
@@ -190,6 +209,14 @@ _INSTRUCTIONS = (
     _Instruction("x86_64", ("avx512vnni", "avx512vl"), 4, partial(_at_once, "llvm.x86.avx512.vpdpbusd.128")),
     _Instruction("x86_64", ("avxvnni",), 8, partial(_at_once, "llvm.x86.avx512.vpdpbusd.256")),
     _Instruction("x86_64", ("avxvnni",), 4, partial(_at_once, "llvm.x86.avx512.vpdpbusd.128")),
+    *(
+        _Instruction("x86_64", (feature,), lanes, partial(_as_bytes, bytewise, wide), _LARGEST_OF_PAIRS)
+        for feature, lanes, bytewise, wide in (
+            ("avx512bw", 16, "llvm.x86.avx512.pmaddubs.w.512", "llvm.x86.avx512.pmaddw.d.512"),
+            ("avx2", 8, "llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd"),
+            ("ssse3", 4, "llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.sse2.pmadd.wd"),
+        )
+    ),
     _Instruction("x86_64", ("avx512bw",), 16, partial(_even_then_odd, "llvm.x86.avx512.pmaddw.d.512")),
     _Instruction("x86_64", ("avx2",), 8, partial(_even_then_odd, "llvm.x86.avx2.pmadd.wd")),
     _Instruction("x86_64", (), 4, partial(_even_then_odd, "llvm.x86.sse2.pmadd.wd")),
@@ -213,9 +240,19 @@ _WAYS: Mapping[type[Operation], tuple[Sequence[_Instruction], Multiply]] = {
 """The instructions for an op, and what takes their place."""
 
 
-def _best(op: type[Operation], kind: Attribute, target: Target) -> Multiply:
-    """Return how a target multiplies words of a type best."""
-    instructions, otherwise = _WAYS[op]
-    suitable = (i for i in instructions if i.lanes == _lanes(kind) and i.architecture == architecture_of(target.triple))
-    has_all = (i.multiply for i in suitable if all(has_feature(target, feature) for feature in i.features))
+def _best(op: Dot2iOp | Dot4Op, target: Target) -> Multiply:
+    """Return how a target multiplies the words of an op best."""
+    instructions, otherwise = _WAYS[type(op)]
+    lanes, most = _lanes(op.result.type), _largest_byte(op.lhs)
+    suitable = (i for i in instructions if i.lanes == lanes and i.architecture == architecture_of(target.triple))
+    exact = (i for i in suitable if most <= i.most)
+    has_all = (i.multiply for i in exact if all(has_feature(target, feature) for feature in i.features))
     return next(has_all, otherwise)
+
+
+def _largest_byte(words: SSAValue) -> int:
+    """Return a bound of the unsigned bytes of words: the largest byte of a mask, if there is one."""
+    candidates = words.owner.operands if isinstance(words.owner, arith.AndIOp) else (words,)
+    scalars = (v.owner.source if isinstance(v.owner, vector.BroadcastOp) else v for v in candidates)
+    masks = (constant_value(value) for value in scalars)
+    return min((max((mask % 2**32).to_bytes(4, "little")) for mask in masks if mask is not None), default=_MOST)

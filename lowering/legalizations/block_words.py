@@ -21,6 +21,12 @@ from relex.lowering.legalizations.legalization_table import legalizes
 ONES = 0x01010101
 """A word of four bytes that are 1."""
 
+SHORT_ONES = 0x00010001
+"""A word of two integers of 16 bits that are 1."""
+
+LOW_BYTES = 0x00FF00FF
+"""A word of which the low bytes of both halves are ones."""
+
 LOW_HALVES = 0x0F0F0F0F
 """A word of four bytes whose low halves are ones."""
 
@@ -69,8 +75,12 @@ def dense_words(op: DenseWordsOp, x: te.Tensor, factors: te.Tensor, scales: te.T
     *rows, _ = x.shape
     rank, columns, size = len(rows), digits.shape[0], prod(layout.numbers) // BYTES
     blocks = scales.shape[1] // layout.scale_bytes
+    # A word of digits is multiplied in parts: low and high halves of bytes, or even and odd bytes.
+    parts, bits, mask, ones, times = (
+        (2, 8, LOW_BYTES, SHORT_ONES, "dot2i") if op.in_pairs else (halves, 4, LOW_HALVES, ONES, "dot4")
+    )
     word = te.reduce_axis(size // halves, "w")
-    half = te.reduce_axis(halves, "h")
+    half = te.reduce_axis(parts, "h")
 
     def of_group(i: Sequence[te.PrimExpr]) -> te.PrimExpr:
         """Return a word of `x`, by the indices of a row, a block, a group and a word."""
@@ -79,13 +89,13 @@ def dense_words(op: DenseWordsOp, x: te.Tensor, factors: te.Tensor, scales: te.T
     def product(*i: te.Axis) -> te.PrimExpr:
         *outer, column = i
         packed = digits[column, place_of([*outer[rank:], word])]
-        if halves > 1:
-            packed = f.bitwise_and(f.right_shift(packed, te.cast(half * 4, i32)), LOW_HALVES)
-        return te.sum(te.call("dot4", packed, of_group(outer)), axis=[word, half])
+        if parts > 1:
+            packed = f.bitwise_and(f.right_shift(packed, te.cast(half * bits, i32)), mask)
+        return te.sum(te.call(times, packed, of_group(outer)), axis=[word, half])
 
     shape = (*rows, blocks, *layout.groups)
     total = te.compute((*shape, columns), product, name="total")
-    sums = te.compute(shape, lambda *i: te.sum(te.call("dot4", ONES, of_group(i)), axis=[word, half]), name="sums")
+    sums = te.compute(shape, lambda *i: te.sum(te.call(times, ones, of_group(i)), axis=[word, half]), name="sums")
     block = te.reduce_axis(blocks, "b")
     groups = [te.reduce_axis(count, f"g{d}") for d, count in enumerate(layout.groups)]
 

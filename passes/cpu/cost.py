@@ -382,10 +382,10 @@ MIN_ROWS_TO_UNPACK_ARGUMENTS = 64
 time than unpacking rows of it in registers for each tile. With 32, 64 and 128 rows, one of 4096 by 4096 takes 0.6 to
 1.5, 0.9 to 2.5 and 1.4 to 2.5 times as long without."""
 
-MIN_ROWS_TO_UNPACK_BLOCKS = 128
+MIN_ROWS_TO_UNPACK_BLOCKS = 16
 """Rows of a product with a weight in blocks from which on unpacking it for tiles takes no more time than multiplying in
-vectors, where each tile of rows unpacks it in registers. With 32, 64, 96 and 128 rows, one of 1024 by 1024 takes 1.8,
-1.0, 0.8 and 0.6 of that time, one of 4096 by 4096 3.5, 1.7, 1.3 and 1.0 of it."""
+vectors, where each tile of rows unpacks it in registers. With 8, 16, 32 and 64 rows, one of 4096 by 4096 takes 1.4,
+0.8, 0.5 and 0.3 of that time, and one of 1024 by 1024 as much of it."""
 
 LATENCY_OF_TILES = 52
 """Cycles until the sums of an instruction can be added to."""

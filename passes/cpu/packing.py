@@ -16,7 +16,7 @@ from relex.passes.analysis.loop_tree import loops_of
 from relex.passes.cpu import cost
 from relex.passes.cpu.caches import lines_in_a_set
 from relex.passes.cpu.reduction_axes import ReductionAxes
-from relex.passes.cpu.reduction_nest import count, element_written, named
+from relex.passes.cpu.reduction_nest import block_named, count, element_written, named
 from relex.passes.cpu.register_tiles import Tile
 from relex.passes.schedule import Block, Loop, Schedule
 
@@ -24,7 +24,7 @@ from relex.passes.schedule import Block, Loop, Schedule
 def pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Tile, processor: Processor) -> None:
     """Pack the operand of the columns into panels as wide as a tile, their columns innermost, with vector stores for
     full panels. Elements that terms read at a distance, as in transposed convolutions, become contiguous."""
-    copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
+    copy = _copied(schedule, block, axes)
     dimension, rank = axes.dimension, len(axes.right.element)
     assert dimension is not None
     indices = list(map(AffineExpr.dimension, range(rank)))
@@ -54,6 +54,15 @@ def pack_columns(schedule: Schedule, block: Block, axes: ReductionAxes, tile: Ti
     schedule.reorder(panel, *loops, *inner, column)
     if axes.has_full_panels(tile) or not axes.has_constant_columns:
         schedule.vectorize(column)
+
+
+def _copied(schedule: Schedule, block: Block, axes: ReductionAxes) -> Block:
+    """Let a block read a copy of the operand of the columns. One that the function computes element by element is
+    computed into the copy."""
+    copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
+    if axes.producer is not None:
+        schedule.compute_inline(block_named(axes.producer))
+    return copy
 
 
 def _pack_partly(schedule: Schedule, copy: Block, dimension: int, axes: ReductionAxes, tile: Tile) -> None:
@@ -103,7 +112,7 @@ def pack_panels(
     """Pack the columns of a panel, or of several together, in a loop. As many columns are read at the same time as a
     set of the first-level cache has lines of, since they may be any distance apart, or as many as a square that is
     transposed in registers has."""
-    copy = schedule.cache_read(block, buffers_read(axes.reduction.block).index(axes.right.buffer))
+    copy = _copied(schedule, block, axes)
     schedule.compute_at(copy, panels)
     schedule.compact_buffer(copy, 0)
     dimension, rank = axes.dimension, len(axes.right.element)

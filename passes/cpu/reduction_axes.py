@@ -15,16 +15,17 @@ from xdsl.ir import Block
 from relex.dialects.errors import PassError, fail, name_of
 from relex.dialects.index.expr import IndexExpr, values_in
 from relex.dialects.target.processors import Processor
-from relex.dialects.tir import BlockOp, Dot2iOp, Dot4Op, ForOp
+from relex.dialects.tir import AllocBufferOp, BlockOp, Dot2iOp, Dot4Op, ForOp
 from relex.dialects.tir.accesses import Access
 from relex.dialects.upstream.hints import isa
-from relex.passes.analysis.buffers import buffers_read
+from relex.passes.analysis.buffers import accesses_in, buffers_read
 from relex.passes.analysis.constant_inputs import is_constant_input
-from relex.passes.analysis.loop_tree import label_of, loops_of, name_of_block
+from relex.passes.analysis.loop_tree import function_of, label_of, loops_of, name_of_block
 from relex.passes.cpu import cost
 from relex.passes.cpu.caches import lines_in_a_set
 from relex.passes.cpu.reduction_nest import ReductionNest, bytes_of, check_at_least, count, is_side_by_side, uses
 from relex.passes.cpu.register_tiles import Tile, best_tile
+from relex.passes.schedule.compute_inline import elementwise_store
 
 CandidateT = TypeVar("CandidateT")
 FoundT = TypeVar("FoundT")
@@ -149,6 +150,22 @@ class ReductionAxes:
     def has_constant_columns(self) -> bool:
         """Whether `rewrite-layout` will pack the operand of the columns at compile time."""
         return is_constant_input(self.right.buffer) and self.dimension is not None
+
+    @cached_property
+    def producer(self) -> BlockOp | None:
+        """The block that computes the operand of the columns element by element, for this reduction alone, so that it
+        can be computed into a packed copy; None if there is none."""
+        if not isinstance(self.right.buffer.owner, AllocBufferOp):
+            return None
+        block = self.reduction.block
+        try:
+            writers = {access.block for access in accesses_in(function_of(block), self.right.buffer)} - {block}
+            producer = writers.pop() if len(writers) == 1 else None
+            if producer is not None:
+                elementwise_store(producer)
+        except PassError:
+            return None
+        return producer
 
     @cached_property
     def use_count(self) -> int:
@@ -312,7 +329,8 @@ class ReductionAxes:
             is_many = self.row_count is None or self.row_count >= cost.TILES_TO_PACK_A_PANEL * tile.rows
             return self.dimension is not None and self.has_open_rows and is_many and not self.inside
         may_be_packed = self.dimension is not None and DYNAMIC_INDEX not in self.right.shape
-        return may_be_packed and count([self.rows], cost.LIKELY_EXTENT) >= cost.MIN_ROWS_TO_PACK_CONTIGUOUS
+        are_many = count([self.rows], cost.LIKELY_EXTENT) >= cost.MIN_ROWS_TO_PACK_CONTIGUOUS
+        return may_be_packed and (are_many or self.producer is not None)
 
     def is_packed_in_squares(self, tile: Tile, processor: Processor) -> bool:
         """Return whether columns are packed by transposing squares of elements: elements of a column are contiguous

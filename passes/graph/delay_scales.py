@@ -15,7 +15,7 @@ from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import integer_limits, numpy_dtype
 from relex.dialects.op_edits import insert_before
 from relex.dialects.relex.types import is_bytes, rank_of, shape_of, tensor_type
-from relex.dialects.tir import Dot4Op
+from relex.dialects.tir import Dot2iOp
 from relex.dialects.walks import walk
 from relex.passes.driver.base import RelexPass
 from relex.passes.graph.layout.block_words import Rounded, delay_scales_of_blocks
@@ -34,7 +34,8 @@ class DelayScalesPass(RelexPass):
     one for each row of the left operand, column of the right one, or channel of a weight. Convolutions that
     `pack-bytes` does not take, as of each channel on its own, add up whole numbers in f32, if it holds all sums.
     A weight in blocks, and data that `relex.round_blocks` rounds, are multiplied as integers for each group of numbers
-    with the same scale, if the target has instructions for bytes: `relex.dense_words`.
+    with the same scale: `relex.dense_words`. Digits of 8 bits become integers of 16 bits there, if the target has no
+    instructions for bytes; smaller ones are bytes on any target.
 
     This applies where `pack-bytes` applies, and to sums that cannot exceed 32 bits. Results change by rounding, as a
     sum in another order does; so `strict` compilation leaves out this pass.
@@ -77,8 +78,8 @@ class DelayScalesPass(RelexPass):
         for found in list(walk(op)):
             if isinstance(found, relex.MatmulOp | relex.DenseOp | relex.Convolution):
                 _delay(found)
-            if isinstance(found, relex.DenseBlocksOp) and product is Dot4Op:
-                delay_scales_of_blocks(found, rounded)
+            if isinstance(found, relex.DenseBlocksOp):
+                delay_scales_of_blocks(found, rounded, in_pairs=product is Dot2iOp)
 
 
 @dataclass(frozen=True)

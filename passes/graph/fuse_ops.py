@@ -14,7 +14,7 @@ from xdsl.traits import is_side_effect_free
 
 from relex.dialects.dtypes import is_emulated, record_of
 from relex.dialects.names import Names
-from relex.dialects.relex import PRIMITIVE_ATTR, AstypeOp, CallOp, CallTirOp, ConstantOp, Operator
+from relex.dialects.relex import PRIMITIVE_ATTR, AstypeOp, CallOp, CallTirOp, ConstantOp, Operator, UnpackPairsOp
 from relex.dialects.relex.types import is_bytes, tensor_type
 from relex.dialects.reserved import RESERVED
 from relex.dialects.symbols import erase_unused
@@ -150,7 +150,7 @@ class _Fusion:
                 sorted(needed[i]),
                 len(self._steps(op)) or 1,
                 {place[o] for o in self._copies(op)},
-                _widens_bytes(op),
+                _widens_bytes(op) or _unpacks(op),
             )
             for op, i in place.items()
         ]
@@ -161,7 +161,7 @@ class _Fusion:
             return
         for i, argument in enumerate(op.arguments if isinstance(op, CallTirOp) else op.operands):
             copy = argument.owner
-            if i and copy.parent is op.parent and _widens_stored_floats(copy):
+            if i and copy.parent is op.parent and (_widens_stored_floats(copy) or _unpacks(copy)):
                 yield copy
                 continue
             if copy.parent is not op.parent or not self._may_transpose(copy):
@@ -259,6 +259,11 @@ def _widens_stored_floats(op: Operation | Block) -> TypeGuard[AstypeOp]:
         return False
     narrow, wide = (tensor_type(value.type).element_type for value in (op.operand, op.result))
     return is_emulated(narrow) and wide == f32
+
+
+def _unpacks(op: Operation | Block) -> bool:
+    """Return whether an operator unpacks a weight for one product, which packs it into its tiles at the same time."""
+    return isinstance(op, UnpackPairsOp) and op.result.has_one_use()
 
 
 def _widens_bytes(op: Operation) -> bool:

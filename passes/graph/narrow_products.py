@@ -45,7 +45,7 @@ class NarrowProductsPass(RelexPass):
     Weights of matrix products become constants of bf16, which take half of the memory, and become floats of 32 bits in
     registers. Weights of convolutions, which are read from caches, stay f32 with the rounded numbers, and so do those
     that many rows are multiplied with, if the target has no tiles: each tile of rows would widen them again. Where
-    it has, weights in blocks that many rows are multiplied with are unpacked once, and rounded.
+    it has, weights in blocks that some rows are multiplied with are unpacked once, and rounded.
 
     ```mlir
     func.func @main(%x: tensor<1x2xf32>) -> tensor<1x1xf32> {
@@ -95,7 +95,7 @@ def _has_few_rows(op: DenseOp | MatmulOp) -> bool:
 
 
 def _round_blocks(op: DenseBlocksOp) -> None:
-    """Unpack a weight in blocks that makes up for it, and round it and the data."""
+    """Unpack a weight in blocks whose rows make up for it, and round it and the data."""
     *rows, _ = shape_of(op.data)
     scales, digits = array_of(op.scales), array_of(op.digits)
     if scales is None or digits is None or DYNAMIC_INDEX in rows or prod(rows) < cost.MIN_ROWS_TO_UNPACK_BLOCKS:

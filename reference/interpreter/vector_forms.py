@@ -70,6 +70,13 @@ def _pairs(a: Any, b: Any) -> Any:
     return (a.astype(np.int32) * b.astype(np.int32)).reshape(-1, 2).sum(1, np.int32)
 
 
+def _pairs_of_bytes(a: Any, b: Any) -> Any:
+    """Multiply unsigned bytes with signed ones, and add up the products of two neighbours, up to the smallest or the
+    largest integer of 16 bits."""
+    sums = (a.view(np.uint8).astype(np.int32) * b.astype(np.int32)).reshape(-1, 2).sum(1, np.int32)
+    return np.clip(sums, -(2**15), 2**15 - 1).astype(np.int16)
+
+
 def _signed_bytes(total: Any, a: Any, b: Any) -> Any:
     """Multiply signed bytes, and add the products of four neighbours to each total."""
     return total + (a.astype(np.int32) * b.astype(np.int32)).reshape(-1, 4).sum(1, np.int32)
@@ -125,6 +132,9 @@ INTRINSICS: dict[str, Callable[..., Any]] = {
     "llvm.x86.sse2.pmadd": _pairs,
     "llvm.x86.avx2.pmadd": _pairs,
     "llvm.x86.avx512.pmaddw.d": _pairs,
+    "llvm.x86.ssse3.pmadd.ub.sw": _pairs_of_bytes,
+    "llvm.x86.avx2.pmadd.ub": _pairs_of_bytes,
+    "llvm.x86.avx512.pmaddubs.w": _pairs_of_bytes,
     "llvm.x86.avx512.vpdpbusd": _mixed_bytes,
     "llvm.aarch64.neon.usdot.v4i32": _mixed_bytes,
     "llvm.aarch64.neon.sdot.v4i32": _signed_bytes,

@@ -17,7 +17,7 @@ from relex.dialects.relex.block_quantized import layout_of, numbers_of
 from relex.dialects.relex.declared import declared
 from relex.dialects.relex.numpy_functions import cast
 from relex.dialects.relex.operator import Exactness, Operand, Operator
-from relex.dialects.relex.packed import BYTES, unpacked
+from relex.dialects.relex.packed import BYTES, shorts, unpacked
 from relex.dialects.relex.properties import IntegerConstr, StringConstr, as_integer
 from relex.dialects.relex.types import SizedType, expect_element_type, expect_equal, shape_of
 from relex.dialects.sizes import equal
@@ -145,6 +145,9 @@ class DenseWordsOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
     four in the low halves of its bytes; `least` is added to each. Products of a group of numbers are added up as
     integers, and then multiplied with both scales.
 
+    Data may also be integers of 16 bits, two to a word. Then the even bytes of a word of digits are the first two of
+    four, and the odd ones the others: both become integers of 16 bits by a mask.
+
     ```mlir
     %y = relex.dense_words %x, %s, %scales, %digits layout = "Q4_0" least = -8
         : (tensor<1x16xi32>, tensor<1x2xf32>, tensor<8x4xui8>, tensor<8x8xi32>) -> tensor<1x8xf32>
@@ -174,26 +177,34 @@ class DenseWordsOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
             expect_equal(count, size, f"sizes {d} of data and their scales")
         expect_equal(scales[0], digits[0], "first sizes of scales and digits")
         size = prod(layout.numbers)
-        expect_equal(data[-1] * BYTES, data_scales[-1] * size, "numbers of data and of their blocks")
-        expect_equal(scales[1] * layout.size, data[-1] * BYTES * layout.scale_bytes, "numbers of scales and of data")
-        if digits[1] != data[-1]:
-            expect_equal(digits[1] * 2, data[-1], "words of digits and of data")
+        in_pairs = equal(data[-1] * 2, data_scales[-1] * size)
+        words = data[-1] // 2 if in_pairs else data[-1]
+        expect_equal(words * BYTES, data_scales[-1] * size, "numbers of data and of their blocks")
+        expect_equal(scales[1] * layout.size, words * BYTES * layout.scale_bytes, "numbers of scales and of data")
+        if digits[1] != words:
+            expect_equal(digits[1] * (1 if in_pairs else 2), words, "words of digits and of data")
         return SizedType(f32, (*data[:-1], digits[0]))
 
     @property
     def halves(self) -> int:
         """The number of digits in a byte: two of 4 bits, or one."""
-        return shape_of(self.data)[-1] // shape_of(self.digits)[-1]
+        return self.terms // BYTES // shape_of(self.digits)[-1]
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether data are integers of 16 bits, two to a word."""
+        return shape_of(self.data)[-1] * 2 == self.terms
 
     @property
     def terms(self) -> int:
-        return BYTES * shape_of(self.data)[-1]
+        return shape_of(self.data_scales)[-1] * prod(layout_of(self.properties).numbers)
 
     def evaluate(self, data: Array, data_scales: Array, scales: Array, digits: Array) -> Array:
         layout, columns, rows = layout_of(self.properties), len(digits), prod(data.shape[:-1])
         blocks, size = scales.shape[1] // layout.scale_bytes, prod(layout.numbers)
-        numbers = digits_in_words(digits, self.halves) + as_integer(self.least)
-        x = unpacked(data, -1, np.int8).reshape(rows, data_scales.shape[-1], size)
+        numbers = digits_in_words(digits, self.halves, in_pairs=self.in_pairs) + as_integer(self.least)
+        x = shorts(data, -1) if self.in_pairs else unpacked(data, -1, np.int8)
+        x = x.reshape(rows, data_scales.shape[-1], size)
         sums = np.einsum("rgk,cgk->rgc", x, numbers.reshape(columns, -1, size)).astype(np.float32)
         # The digits do not matter: only scales and minima are taken.
         _, factors, minima = numbers_of(layout, scales, np.zeros((columns, blocks * layout.digit_bytes), np.uint8))
@@ -204,18 +215,26 @@ class DenseWordsOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
         return found.astype(np.float32).reshape(*data.shape[:-1], columns)
 
 
-def digits_in_words(words: Array, halves: int) -> Array:
+def digits_in_words(words: Array, halves: int, *, in_pairs: bool = False) -> Array:
     """Return the unsigned digits of words, as integers of 32 bits."""
     whole = unpacked(words, -1, np.uint8)
-    if halves == 1:
-        return whole
     quads = whole.reshape(*words.shape, BYTES)
-    return np.concatenate([quads & 15, quads >> 4], -1).reshape(*words.shape[:-1], -1)
-
-
-def words_of_digits(digits: Array, halves: int) -> Array:
-    """Return the words of unsigned digits, which are bytes."""
     if halves == 2:
-        quads = digits.reshape(*digits.shape[:-1], -1, 2, BYTES)
+        quads = np.concatenate([quads & 15, quads >> 4], -1)
+    elif in_pairs:
+        quads = quads[..., EVEN_THEN_ODD]
+    return quads.reshape(*words.shape[:-1], -1)
+
+
+def words_of_digits(digits: Array, halves: int, *, in_pairs: bool = False) -> Array:
+    """Return the words of unsigned digits, which are bytes."""
+    quads = digits.reshape(*digits.shape[:-1], -1, halves, BYTES)
+    if halves == 2:
         digits = quads[..., 0, :] | quads[..., 1, :] << 4
+    elif in_pairs:
+        digits = quads[..., EVEN_THEN_ODD]
     return np.ascontiguousarray(digits).reshape(len(digits), -1).view(np.int32)
+
+
+EVEN_THEN_ODD = [0, 2, 1, 3]
+"""The bytes of a word for four digits in their order, and the digits for four bytes, where data are in pairs."""

@@ -211,6 +211,10 @@ class Draw:
         if kind is relex.DenseWordsOp and anchor is None:
             shapes = {"int32": (2, 16), "float32": (2, 2), "uint8": (3, 4)}
             types = [*(self.tensor(shape, dtype) for dtype, shape in shapes.items()), self.tensor((3, 8), "int32")]
+        if kind is relex.UnpackScalesOp and anchor is None:
+            types = [self.tensor((2, 4, 32), "uint8")]
+        if kind is relex.UnpackPairsOp and anchor is None:
+            types = [self.tensor((1, 1, 2, 32), "float32"), self.tensor((1, 32, 32), "uint8")]
         return types
 
     def properties(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from xdsl.dialects.builtin import i16
 from xdsl.ir import Block, SSAValue
 
 from relex.dialects import relex
@@ -21,13 +22,15 @@ COLUMNS_AT_ONCE = 16
 """Columns whose digits are unpacked at the same time: as integers of 32 bits, they take several times their bytes."""
 
 
-Rounded = dict[tuple[SSAValue, int, Block | None], tuple[SSAValue, SSAValue]]
-"""The words and the scales of data that have been rounded in blocks of a size, in a block of operations."""
+Rounded = dict[tuple[SSAValue, int, bool, Block | None], tuple[SSAValue, SSAValue]]
+"""The words, perhaps in pairs, and the scales of data that have been rounded in blocks of a size, in a block of
+operations."""
 
 
-def delay_scales_of_blocks(op: relex.DenseBlocksOp, known: Rounded) -> None:
+def delay_scales_of_blocks(op: relex.DenseBlocksOp, known: Rounded, *, in_pairs: bool) -> None:
     """Replace a product with a constant weight in blocks whose data are rounded for the same groups of numbers. What is
-    `known` of data, other products of them share."""
+    `known` of data, other products of them share. With `in_pairs`, digits of 8 bits are multiplied as integers of 16
+    bits, two to a word."""
     layout, rounded = layout_of(op.properties), op.data.owner
     scales, digits = relex.array_of(op.scales), relex.array_of(op.digits)
     size = prod(layout.numbers)
@@ -44,11 +47,12 @@ def delay_scales_of_blocks(op: relex.DenseBlocksOp, known: Rounded) -> None:
     halves = 2 if len(layout.digits) <= 2**4 else 1
     if size % (halves * BYTES):
         return
-    key = (rounded.data, size, rounded.parent)
+    in_pairs &= halves == 1
+    key = (rounded.data, size, in_pairs, rounded.parent)
     if key not in known:
-        known[key] = _bytes_of(rounded)
+        known[key] = _words_of_data(rounded, in_pairs=in_pairs)
     words, of_data = known[key]
-    weight = relex.ConstantOp(_words(layout, digits, layout.digits[0], halves))
+    weight = relex.ConstantOp(_words(layout, digits, halves, in_pairs=in_pairs))
     for constant in filter(None, (apart, weight)):
         constant.location = op.location
         insert_before(op, constant)
@@ -67,20 +71,22 @@ def _zeros_with_scales(layout: BlockLayout, scales: Array, digits: Array) -> tup
     return together.reshape(columns, -1), np.ascontiguousarray(of_digits[..., 1:]).reshape(columns, -1)
 
 
-def _bytes_of(rounded: relex.RoundBlocksOp) -> tuple[SSAValue, SSAValue]:
+def _words_of_data(rounded: relex.RoundBlocksOp, *, in_pairs: bool) -> tuple[SSAValue, SSAValue]:
     """Return the words of rounded data, and their scales, made where the data are rounded."""
     scales = relex.BlockScalesOp(rounded.data, as_integer(rounded.size))
     digits = relex.BlockDigitsOp(rounded.data, scales)
-    words = relex.PackBytesOp(digits, -1)
-    insert_before(rounded, scales, digits, words)
-    return words.result, scales.result
+    insert_before(rounded, scales, digits)
+    numbers = insert_before(rounded, relex.AstypeOp(digits, i16)) if in_pairs else digits
+    return insert_before(rounded, relex.PackBytesOp(numbers, -1)).result, scales.result
 
 
-def _words(layout: BlockLayout, digits: Array, least: int, halves: int) -> Array:
+def _words(layout: BlockLayout, digits: Array, halves: int, *, in_pairs: bool) -> Array:
     """Return the words of the digits of a weight."""
+    assert layout.digits is not None
     columns, blocks = len(digits), digits.shape[1] // layout.digit_bytes
     found = np.empty((columns, blocks * layout.size // (halves * BYTES)), np.int32)
     scales = np.zeros((COLUMNS_AT_ONCE, blocks * layout.scale_bytes), np.uint8)  # They do not matter.
+<<<<<<< HEAD
 
     def unpack(some: slice) -> None:
         for first in range(some.start, some.stop, COLUMNS_AT_ONCE):
@@ -90,4 +96,11 @@ def _words(layout: BlockLayout, digits: Array, least: int, halves: int) -> Array
             found[first : first + len(part)] = words_of_digits(unsigned, halves)
 
     each_part(columns, found.nbytes, unpack)
+=======
+    for first in range(0, columns, COLUMNS_AT_ONCE):
+        part = digits[first : first + COLUMNS_AT_ONCE]
+        numbers, *_ = numbers_of(layout, scales[: len(part)], part)
+        unsigned = (numbers.reshape(len(part), -1) - layout.digits[0]).astype(np.uint8)
+        found[first : first + len(part)] = words_of_digits(unsigned, halves, in_pairs=in_pairs)
+>>>>>>> matrix
     return found

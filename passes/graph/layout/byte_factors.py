@@ -124,6 +124,12 @@ class Emitter:
         op.erase()
         return relex.ConstantOp(values[0])
 
+    def keep(self, op: relex.Operator | relex.ConstantOp) -> SSAValue:
+        """Add an operator that does not become a constant, which would be much larger."""
+        op.location = self._replaced.location
+        Rewriter.insert_op(op, InsertPoint.before(self._replaced))
+        return op.results[0]
+
     def number(self, number: int, dtype: str = "int32") -> SSAValue:
         """Return a constant of rank 0; integers wrap around."""
         return self.add(relex.ConstantOp(np.asarray(number, np.int64).astype(dtype)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
+from math import lcm, prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f32
 from xdsl.ir import Operation, SSAValue
@@ -12,6 +12,8 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import numpy_dtype
+from relex.dialects.relex.block_pairs import in_panels
+from relex.dialects.relex.block_quantized import layout_of, parts_of
 from relex.dialects.relex.packed import in_a_word
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
@@ -63,35 +65,73 @@ def _is_of(value: SSAValue, kind: object) -> bool:
 
 def _replace(op: relex.MatmulOp | relex.DenseOp, lhs: SSAValue, rhs: SSAValue) -> None:
     out = Emitter(op)
+    blocks = _blocks(rhs) if isinstance(op, relex.DenseOp) else None
+    left, rights = _packed(op, out, lhs, rhs) if blocks is None else _unpacked(out, lhs, blocks)
+    size, rank = shape_of(rights[0])[0], rank_of(left)
+    product: SSAValue | None = None
+    for n, right in enumerate(rights):
+        terms = [rank - 1], [n * size], [(n + 1) * size]
+        part = out.add(relex.StridedSliceOp(left, *terms)) if len(rights) > 1 else left
+        added = out.add(relex.MatmulPairsOp(part, right))
+        product = added if product is None else out.add(relex.AddOp(product, added))
+    assert product is not None
+    out.finish(product if _is_of(op.result, f32) else out.add(relex.AstypeOp(product, bf16)))
+
+
+Words = tuple[SSAValue, Sequence[SSAValue]]
+"""The words of the left operand, and words of the right one in parts, which are multiplied one after the other."""
+
+
+def _packed(op: relex.MatmulOp | relex.DenseOp, out: Emitter, lhs: SSAValue, rhs: SSAValue) -> Words:
+    """Return the operands in words."""
     if isinstance(op, relex.DenseOp):
         # Words are neighbours in memory: to move them takes half of the time of moving numbers.
         right = out.add(relex.PermuteDimsOp(out.add(relex.PackBytesOp(rhs, -1))))
     else:
         right = out.add(relex.PackBytesOp(rhs, -2))
-    words = out.add(relex.PackBytesOp(lhs, -1)), right
-    left, right = fill_tiles(out, *words)
-    parts = _parts_of_terms(left, right)
-    size, rank = shape_of(right)[0] // parts, rank_of(left)
-    product: SSAValue | None = None
-    for first in range(0, size * parts, size) if parts > 1 else ():
-        a = out.add(relex.StridedSliceOp(left, [rank - 1], [first], [first + size]))
-        b = out.add(relex.StridedSliceOp(right, [0], [first], [first + size]))
-        part = out.add(relex.MatmulPairsOp(a, b))
-        product = part if product is None else out.add(relex.AddOp(product, part))
-    if product is None:
-        product = out.add(relex.MatmulPairsOp(left, right))
-    out.finish(product if _is_of(op.result, f32) else out.add(relex.AstypeOp(product, bf16)))
+    left, right = fill_tiles(out, out.add(relex.PackBytesOp(lhs, -1)), right)
+    is_divided = rank_of(right) == 2 and relex.array_of(right) is not None
+    count = _parts_of_terms(left) if is_divided else 1
+    if count == 1:
+        return left, [right]
+    size = shape_of(right)[0] // count
+    return left, [out.add(relex.StridedSliceOp(right, [0], [n * size], [(n + 1) * size])) for n in range(count)]
 
 
-def _parts_of_terms(lhs: SSAValue, rhs: SSAValue) -> int:
+def _blocks(value: SSAValue) -> relex.DequantizeBlocksOp | None:
+    """Return what unpacks a constant in blocks, if its numbers are rounded to bf16, and fill tiles."""
+    narrow = value.owner
+    blocks = narrow.operand.owner if isinstance(narrow, relex.AstypeOp) else None
+    if not isinstance(blocks, relex.DequantizeBlocksOp) or relex.array_of(blocks.data) is None:
+        return None
+    layout, (*others, terms) = layout_of(blocks.properties), shape_of(blocks.result)
+    is_whole = terms % (2 * MOST_WORDS) == 0 and layout.numbers[-1] % 2 == 0
+    return blocks if len(others) == 1 and is_whole else None
+
+
+def _unpacked(out: Emitter, lhs: SSAValue, blocks: relex.DequantizeBlocksOp) -> Words:
+    """Return the operands in words, which each call unpacks a constant in blocks to."""
+    layout, data = layout_of(blocks.properties), relex.array_of(blocks.data)
+    assert data is not None
+    left = out.add(relex.PackBytesOp(lhs, -1))
+    count = _parts_of_terms(left, layout.size // 2)
+    rights: list[SSAValue] = []
+    for of_terms in np.split(data, count, 1):
+        parts = parts_of(layout, np.ascontiguousarray(of_terms))
+        scales, digits = (out.keep(relex.ConstantOp(in_panels(part))) for part in parts)
+        factors = out.keep(relex.UnpackScalesOp(scales, blocks.layout.data))
+        rights.append(out.keep(relex.UnpackPairsOp(factors, digits, blocks.layout.data, len(data))))
+    return left, rights
+
+
+def _parts_of_terms(lhs: SSAValue, together: int = 1) -> int:
     """Return the number of parts of the sums of a product with a constant, of which each is added to the ones before:
-    otherwise the second-level cache would not hold the rows that use a panel."""
+    otherwise the second-level cache would not hold the rows that use a panel. Some words stay together."""
     *_, rows, words = shape_of(lhs)
-    least = cost.MIN_TILES_IN_A_BLOCK * ABREAST * MOST_ROWS
-    if rank_of(rhs) > 2 or relex.array_of(rhs) is None or rows in range(least):
+    if rows in range(cost.MIN_TILES_IN_A_BLOCK * ABREAST * MOST_ROWS):
         return 1
-    least = -(-words // cost.MAX_WORDS_AT_ONCE)
-    return next((n for n in range(least, words // MOST_WORDS + 1) if words % (n * MOST_WORDS) == 0), 1)
+    least, step = -(-words // cost.MAX_WORDS_AT_ONCE), lcm(MOST_WORDS, together)
+    return next((n for n in range(least, words // step + 1) if words % (n * step) == 0), 1)
 
 
 def fill_tiles(out: Emitter, lhs: SSAValue, rhs: SSAValue) -> tuple[SSAValue, SSAValue]:

@@ -44,6 +44,35 @@ func.func @other_use(%sum: vector<4xi32>, %a: vector<4xi32>, %b: vector<4xi32>) 
   func.return %0, %1 : vector<4xi32>, vector<4xi32>
 }
 
+// Bytes below 128, of a mask, have sums of two products in 16 bits.
+// CHECK-LABEL: func.func @small(
+// VNNI:        llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
+// AVX2:        [[P:%.+]] = llvm.call_intrinsic "llvm.x86.avx2.pmadd.ub.sw"(
+// AVX2-NEXT:   [[ONE:%.+]] = arith.constant dense<1> : vector<16xi16>
+// AVX2-NEXT:   llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"([[P]], [[ONE]])
+func.func @small(%sum: vector<8xi32>, %a: vector<8xi32>, %b: vector<8xi32>) -> vector<8xi32> {
+  %0 = arith.constant 0x7f7f7f7f : i32
+  %mask = vector.broadcast %0 : i32 to vector<8xi32>
+  %1 = arith.andi %a, %mask : vector<8xi32>
+  %2 = tir.dot4 %1, %b : vector<8xi32>
+  %3 = arith.addi %sum, %2 : vector<8xi32>
+  func.return %3 : vector<8xi32>
+}
+
+// Other masks do not help, and words that are added to are no masks.
+// CHECK-LABEL: func.func @not_small(
+// AVX2-NOT:    pmadd.ub.sw
+// AVX2-COUNT-2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
+// AVX2-NOT:    pmadd.ub.sw
+func.func @not_small(%sum: vector<8xi32>, %a: vector<8xi32>, %b: vector<8xi32>) -> vector<8xi32> {
+  %0 = arith.constant 0x7f80007f : i32
+  %mask = vector.broadcast %0 : i32 to vector<8xi32>
+  %1 = arith.andi %mask, %a : vector<8xi32>
+  %2 = tir.dot4 %1, %b : vector<8xi32>
+  %3 = arith.addi %sum, %2 : vector<8xi32>
+  func.return %3 : vector<8xi32>
+}
+
 // Scalars byte by byte.
 // CHECK-LABEL: func.func @scalar(
 // CHECK-COUNT-4: arith.muli

@@ -22,6 +22,9 @@ from relex.reference import check_pass, interpret
 from relex.runtime import build
 
 RNG = np.random.default_rng(0)
+HOST = Target.host()
+AVX2 = Target("x86_64-unknown-linux-gnu", "haswell", "")
+has_avx2 = HOST.triple == AVX2.triple and "avx2" in HOST.enabled
 LAYOUTS = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "MXFP4")
 FEW_BITS = ("4_BITS_32_F16", "4_BITS_16_F32", "8_BITS_64_F16", "2_BITS_32_F16", "4_BITS_32_F16_ZEROS")
 
@@ -81,15 +84,36 @@ def is_near(found: Any, name: str, weight: Any, data: Any) -> bool:
 
 @pytest.mark.parametrize("name", [*LAYOUTS, *FEW_BITS])
 def test_layouts(name: str) -> None:
-    """Compiled and interpreted, for this machine and for processors with products of bytes, and without."""
+    """Compiled and interpreted, for this machine and for processors with products of bytes, and of 16 bits alone."""
     weight = some_weight(name, 32, 2)
     data = RNG.normal(size=(3, 2 * BLOCK_LAYOUTS[name].size)).astype(np.float32)
     module = layer(name, weight, data.shape)
     assert is_near(build(module, precision="i8")["main"](data), name, weight, data)
     for processor in ("icelake-server", "haswell"):
         made = packed(on(processor, layer(name, weight, data.shape)))
-        assert has_words(made) is (processor != "haswell")
+        words = [found for found in made.walk() if isinstance(found, DenseWordsOp)]
+        assert len(words) == 1
+        assert words[0].in_pairs is (processor == "haswell" and words[0].halves == 1)
         assert is_near(interpret(made)["main"](data), name, weight, data)
+    if has_avx2:
+        assert is_near(build(module, precision="i8", target=AVX2)["main"](data), name, weight, data)
+
+
+@pytest.mark.skipif(not has_avx2, reason="needs AVX2")
+@pytest.mark.parametrize("columns", [1, 17, 100])
+@pytest.mark.parametrize("rows", [1, 3, 17, 33, 100])
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_K"])
+def test_sizes_with_avx2(name: str, rows: int, columns: int) -> None:
+    """Integers are added up to the same bits by any instructions: data and weights are as large as they may be."""
+    layout = BLOCK_LAYOUTS[name]
+    weight = some_weight(name, columns, 2)
+    blocks = weight.reshape(columns, 2, layout.bytes)
+    largest = RNG.integers(0, 2, (columns, 1, 1)).astype(np.uint8)
+    blocks[..., layout.scale_bytes :] = np.where(largest, 127, 128) if name == "Q8_0" else 255 * largest
+    data = RNG.choice([-1, 1], (rows, 2 * layout.size)).astype(np.float32)
+    data[: rows // 2] = np.sign(data[: rows // 2, :1])
+    found = build(layer(name, weight, data.shape), precision="i8", target=AVX2)["main"](data)
+    assert is_near(found, name, weight, data)
 
 
 @pytest.mark.sampled(diagonals=2)
@@ -191,10 +215,11 @@ def test_digits_are_in_their_range(name: str) -> None:
     assert {digits.min(), digits.max()} <= {*layout.digits}
 
 
-@pytest.mark.parametrize("halves", [1, 2])
-def test_words(halves: int) -> None:
+@pytest.mark.parametrize(("halves", "in_pairs"), [(1, False), (1, True), (2, False)])
+def test_words(halves: int, in_pairs: bool) -> None:
     digits = RNG.integers(0, 256 if halves == 1 else 16, (3, 32)).astype(np.uint8)
-    np.testing.assert_array_equal(digits_in_words(words_of_digits(digits, halves), halves), digits)
+    words = words_of_digits(digits, halves, in_pairs=in_pairs)
+    np.testing.assert_array_equal(digits_in_words(words, halves, in_pairs=in_pairs), digits)
 
 
 def test_operators_in_text() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,15 @@ from programs import Array, random_array
 from software_tiles import HOST, TILES, counts, in_software, needs_software_tiles
 from xdsl.dialects.builtin import ModuleOp
 
+from relex.dialects.relex.block_layouts import BLOCK_LAYOUTS
+from relex.dialects.relex.block_quantized import dequantized
 from relex.dialects.target.machine import Target
 from relex.dialects.target.target_attribute import set_target
-from relex.dialects.tir import MultiplyTilesOp
+from relex.dialects.tir import BlockOp, MultiplyTilesOp
+from relex.dialects.walks import walk_of
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering.relex_pipeline import RelexPipelinePass
+from relex.passes import NarrowProductsPass
 from relex.reference import interpret
 from relex.runtime import build
 
@@ -149,6 +154,52 @@ def test_many_terms():
     lowered = with_tiles(module)
     assert sum(isinstance(op, MultiplyTilesOp) for op in lowered.walk()) > 8
     check_floats(in_software(module)["main"](x), x, w)
+
+
+@needs_software_tiles
+@pytest.mark.parametrize("sizes", [(32, 17), (33, 33), (1000, 100), (512, 300)], ids=str)
+@pytest.mark.parametrize("name", ["Q4_0", "Q5_1", "Q8_0", "Q4_K", "Q6_K", "IQ4_XS", "2_BITS_16_F16_ZEROS"])
+def test_weights_in_blocks(name: str, sizes: tuple[int, int]):
+    """Weights that each call unpacks into the order of tiles, where the words of a row fill tiles."""
+    layout, (columns, rows) = BLOCK_LAYOUTS[name], sizes
+    terms = 2 * lcm(layout.size, 32)
+    blocks = RNG.integers(0, 60, (columns, terms // layout.size * layout.bytes)).astype(np.uint8)
+    builder, x = BlockBuilder(), Var("x", (rows, terms), "float32")
+    with builder.function("main", [x]):
+        dense = builder.emit(op.dense(x, op.dequantize_blocks(const(blocks), layout=name)))
+        builder.emit_func_output(builder.emit(op.relu(dense)))
+    module, before = builder.get(), counts()
+    data = RNG.standard_normal((rows, terms)).astype(np.float32)
+    found = in_software(module, "bf16")["main"](data)
+    assert counts()[2] > before[2]
+    check_floats(found, data, dequantized(layout, blocks))
+
+
+@needs_software_tiles
+def test_many_terms_in_blocks():
+    """Sums in parts, each with its own part of the blocks, which are whole."""
+    layout = BLOCK_LAYOUTS["Q4_K"]
+    blocks = RNG.integers(0, 60, (96, 24 * layout.bytes)).astype(np.uint8)
+    builder, x = BlockBuilder(), Var("x", (300, 24 * layout.size), "float32")
+    with builder.function("main", [x]):
+        dense = op.dense(x, op.dequantize_blocks(const(blocks), layout="Q4_K"))
+        builder.emit_func_output(builder.emit(op.relu(dense)))
+    data = RNG.standard_normal((300, 24 * layout.size)).astype(np.float32)
+    check_floats(in_software(builder.get(), "bf16")["main"](data), data, dequantized(layout, blocks))
+
+
+def test_weights_in_blocks_are_unpacked_in_place():
+    """No copy of the unpacked weight but the one in the order of tiles."""
+    builder, x = BlockBuilder(), Var("x", (64, 256), "float32")
+    blocks = RNG.integers(0, 60, (512, 8 * 18)).astype(np.uint8)
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(op.dense(x, op.dequantize_blocks(const(blocks), layout="Q4_0"))))
+    module = builder.get()
+    set_target(module, TILES)
+    lowered = RelexPipelinePass("loops", passes=(NarrowProductsPass(),))(module)
+    names = [block.block_name.data for block in walk_of(lowered, BlockOp)]
+    assert "unpacked" not in names
+    assert any(name.startswith("unpacked_local") for name in names)
 
 
 def test_pairs_mean_the_same_to_the_interpreter():

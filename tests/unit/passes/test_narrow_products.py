@@ -130,7 +130,7 @@ def test_other_precisions_are_refused() -> None:
     assert build(module, precision="f32")["main"](-np.ones((1, 4), np.float32)).max() == 0
 
 
-@pytest.mark.parametrize(("rows", "is_rounded"), [(1, False), (17, False), (128, True), ("n", False)])
+@pytest.mark.parametrize(("rows", "is_rounded"), [(1, False), (15, False), (16, True), (128, True), ("n", False)])
 @pytest.mark.parametrize("cpu", ["sapphirerapids", "icelake-server"])
 def test_weights_in_blocks(cpu: str, rows: int | str, is_rounded: bool) -> None:
     """Many rows make up for unpacking a weight for tiles, where there are any."""

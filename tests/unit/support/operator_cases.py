@@ -39,8 +39,22 @@ def _blocks(*shape: int) -> Array:
     return _unsigned(*shape) % 60
 
 
+def _panels(*shape: int) -> Array:
+    """Such bytes in panels of 32 columns."""
+    return _blocks(*shape, 32)
+
+
+def _factors(*shape: int) -> Array:
+    return _images(*shape, 32)
+
+
 def _words(*shape: int) -> Array:
     return random_array(_RNG, "int32", shape)
+
+
+def _shorts(*shape: int) -> Array:
+    """Words with two integers of 16 bits that are bytes."""
+    return _integers(*shape, 2).astype(np.int16).view(np.int32)[..., 0]
 
 
 def _pairs(*shape: int) -> Array:
@@ -316,6 +330,14 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
         partial(ops.DenseWordsOp, layout="Q5_1", least=0),
         [_words(2, 1, 16), np.abs(_images(2, 1, 2)), _blocks(7, 8), _words(7, 16)],
     ),
+    (
+        partial(ops.DenseWordsOp, layout="Q8_0", least=-128),
+        [_shorts(3, 16), np.abs(_images(3, 1)), _blocks(48, 2), _words(48, 8)],
+    ),
+    (partial(ops.UnpackScalesOp, layout="Q4_0"), [_panels(2, 4)]),
+    (partial(ops.UnpackScalesOp, layout="Q4_K"), [_panels(1, 16)]),
+    (partial(ops.UnpackPairsOp, layout="Q4_0", columns=40), [_factors(1, 2, 2), _panels(2, 32)]),
+    (partial(ops.UnpackPairsOp, layout="Q5_1", columns=32), [_factors(2, 1, 1), _panels(1, 20)]),
     (partial(ops.SoftmaxOp, safe=True), [np.where(_HIDDEN, -np.float32(np.inf), _images(3, 5))]),
     (ops.NonzeroOp, [_floats(3, 5)]),
     (ops.NonzeroOp, [_words(4)]),

@@ -869,6 +869,22 @@ func.func @words_of_other_digits(%x: tensor<2x8xi32>, %f: tensor<2x1xf32>, %s: t
 
 // -----
 
+func.func @panels_of_other_width(%s: tensor<2x4x16xui8>) {
+  %0 = relex.unpack_scales %s layout = "Q4_0" : (tensor<2x4x16xui8>) -> tensor<1x2x2x16xf32>
+//     ^ error: 'relex.unpack_scales' op expected scales in panels of 32 columns, found 2x4x16
+  func.return
+}
+
+// -----
+
+func.func @factors_of_other_groups(%f: tensor<1x2x3x32xf32>, %d: tensor<2x32x32xui8>) {
+  %0 = relex.unpack_pairs %f, %d layout = "Q4_0" columns = 40 : (tensor<1x2x3x32xf32>, tensor<2x32x32xui8>) -> tensor<32x40xi32>
+//     ^ error: 'relex.unpack_pairs' op expected factors of each group of the digits, found 1x2x3x32
+  func.return
+}
+
+// -----
+
 func.func @unknown_tile(%x: tensor<1x2x8x8x4xf32>) {
   %0 = relex.winograd_input_transform %x tile = 3 : (tensor<1x2x8x8x4xf32>) -> tensor<25x4x8xf32>
 //     ^ error: 'relex.winograd_input_transform' op expected tiles of 2 or 4, found 3
