@@ -62,8 +62,8 @@ RUNS: tuple[tuple[Level, bool], ...] = (("graph", False), ("loops", False), ("lo
 
 
 @pytest.mark.parametrize("number", range(len(ALL)), ids=NAMES)
-def test_all_levels_agree(number: int) -> None:
-    (make, operands), place = ALL[number], GROUPS.place_of(number)
+def test_all_levels_agree(number: int, group: tuple[int, ...]) -> None:
+    (make, operands), place = ALL[number], GROUPS.place_of(number, group)
     wanted = all_expected(make, *operands)
     native = all_of(place.native(*operands, strict=True))
     assert_all_close(native, wanted, wanted)
