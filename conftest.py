@@ -6,9 +6,10 @@ import gc
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -82,6 +83,29 @@ def some(pytestconfig: pytest.Config) -> Callable[[Iterable[T], int], list[T]]:
     return lambda things, every: list(things)[:: 1 if pytestconfig.getoption("--full") else every]
 
 
+GROUP = 8
+"""How many cases of a test are compiled together."""
+
+
+@pytest.fixture
+def group(request: pytest.FixtureRequest) -> tuple[Any, ...]:
+    """The cases of a test that are compiled together, each by its first parameter: of all that run, some neighbors."""
+    cases = running(request.session, _test_of(request.node))
+    first = cases.index(request.node) // GROUP * GROUP
+    return tuple(next(iter(case.callspec.params.values())) for case in cases[first : first + GROUP])
+
+
+@cache
+def running(session: pytest.Session, test: str) -> list[pytest.Function]:
+    """The cases of a test that are not left out."""
+    return [item for item in session.items if isinstance(item, pytest.Function) and _test_of(item) == test]
+
+
+def _test_of(item: pytest.Item) -> str:
+    """The name of a test, without its parameters."""
+    return item.nodeid.partition("[")[0]
+
+
 @pytest.fixture(autouse=True)
 def numbers_of_a_test(request: pytest.FixtureRequest) -> None:
     """What a test draws from the `RNG` of its file does not depend on the tests that ran before it."""
@@ -124,7 +148,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if mark is not None and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
             ids = tuple(item.callspec._idlist)  # pyright: ignore[reportPrivateUsage]
             size = mark.kwargs.get("diagonals", 1), mark.kwargs.get("every", 1)
-            cases[item.nodeid.partition("[")[0], *size].append((item, ids))
+            cases[_test_of(item), *size].append((item, ids))
     left_out = {item for item in items if item.get_closest_marker("full") is not None}
     for (_, diagonals, every), of_one_test in cases.items():
         product = [ids for _, ids in of_one_test]
@@ -148,7 +172,7 @@ def part_of_many(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     """Yield some cases of tests that have many, and all of the others."""
     tests: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        tests[item.nodeid.partition("[")[0]].append(item)
+        tests[_test_of(item)].append(item)
     for cases in tests.values():
         parts = next((parts for count, parts in PARTS.items() if len(cases) >= count), 1)
         yield from sorted(cases, key=lambda item: crc32(item.nodeid.encode()))[: -(-len(cases) // parts)]
@@ -158,7 +182,7 @@ def few(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     """Yield every fourth case of each test that is not slow, beginning with the first one."""
     counts, slow = Counter[str](), set(SLOW.read_text().splitlines())
     for item in items:
-        test = item.nodeid.partition("[")[0]
+        test = _test_of(item)
         if counts[test] % FEW == 0 and test not in slow:
             yield item
         counts[test] += 1

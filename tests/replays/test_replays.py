@@ -92,15 +92,15 @@ def check_module(replay: Replay, module: ModuleOp) -> None:
 
 
 @cache
-def graphs() -> tuple[ModuleOp, Mapping[str, Any], Mapping[str, Any]]:
-    """All graphs, interpreted and compiled."""
-    module = parse_module("\n".join(replay.text for replay in replays("graphs.mlir")), "graphs.mlir")
+def graphs(texts: tuple[str, ...]) -> tuple[ModuleOp, Mapping[str, Any], Mapping[str, Any]]:
+    """Graphs, interpreted and compiled."""
+    module = parse_module("\n".join(texts), "graphs.mlir")
     return module, interpret(module), build(module)
 
 
 @pytest.mark.parametrize("replay", cases("graphs.mlir"))
-def test_graphs(replay: Replay) -> None:
-    module, interpreted, compiled = graphs()
+def test_graphs(replay: Replay, group: tuple[Replay, ...]) -> None:
+    module, interpreted, compiled = graphs(tuple(other.text for other in group))
     given = arguments(replay, module)
     check(replay, interpreted, given)
     check(replay, compiled, given)

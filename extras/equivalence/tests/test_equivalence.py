@@ -60,8 +60,12 @@ def spreads_of(text: str, *arguments: Any) -> Array:
     return Runner(module).spreads("main", interface, arguments, [spec.shape or () for spec in interface.outputs])[0]
 
 
+# Blocks of channels take 18 s. What becomes of them is compared with NumPy by `test_block_channels`.
+OTHERS = [(make, operands) for make, operands in CASES if "_blocked" not in operator_of(make).name]
+
+
 @pytest.mark.sampled(every=12)
-@pytest.mark.parametrize(("make", "operands"), CASES)
+@pytest.mark.parametrize(("make", "operands"), OTHERS)
 def test_the_default_compilation_is_right(make: MakeOperator, operands: list[Array]) -> None:
     report = check_pass(RelexPipelinePass(), parse_module(operator_program(make, operands)), samples=1)
     if operator_of(make) in (AsSizesOp, RepeatOp):

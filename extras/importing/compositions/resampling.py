@@ -292,20 +292,59 @@ def _between_places(
 ) -> Operand:
     """Resize a dimension by a factor that depends on the run: positions are computed there, with floats of 32 bits as
     frameworks do."""
-    if settings.mode == "cubic" or settings.exclude or settings.antialias:
+    old = site.shape(x)[axis]
+    if settings.antialias:
         refuse(
-            f"{_change(site.shape(x)[axis], new)} by the mode {settings.mode}, with weights that "
-            "follow from the size; fix the size with `shapes=`, or what it is computed from with `values=`"
+            f"{_change(old, new)} with antialias, by as many elements as follow from the size; fix the size with "
+            "`shapes=`, or what it is computed from with `values=`"
         )
-    position = site.tensor(_position(site, site.shape(x)[axis], new, scale, settings))
+    position = site.tensor(_position(site, old, new, scale, settings))
     if settings.mode == "nearest":
         places = settings.rounded(position, scale)
         return op.take(x, op.astype(places, i64), axis)
     first = op.floor(position)
     share = op.astype(op.subtract(position, first), site.element_type(x))
-    share = op.expand_dims(share, [d for d in range(site.rank(x)) if d != axis]) if site.rank(x) > 1 else share
-    low, high = (op.take(x, op.astype(place, i64), axis) for place in (first, op.add(first, 1.0)))
-    return op.add(op.multiply(low, op.subtract(1.0, share)), op.multiply(high, share))
+    weights = _weights(share, settings)
+    if settings.exclude:
+        last = op.subtract(op.astype(Known(old), f32), 1.0)
+        weights = _inside(weights, first, last)
+    beside = [d for d in range(site.rank(x)) if d != axis]
+    parts = [
+        op.multiply(
+            op.take(x, op.astype(op.add(first, float(place)) if place else first, i64), axis),
+            op.expand_dims(weight, beside) if beside else weight,
+        )
+        for place, weight in weights.items()
+    ]
+    return reduce(op.add, parts)
+
+
+def _weights(share: Operand, settings: ResamplingSettings) -> dict[int, Operand]:
+    """Return the weights of the elements around positions, by their places after the element before a position, of
+    which a position is a share further on."""
+    if settings.mode == "linear":
+        return {0: op.subtract(1.0, share), 1: share}
+    a, other = settings.cubic, op.subtract(1.0, share)
+
+    def near(d: Operand) -> Operand:
+        return op.add(op.multiply(op.multiply(op.subtract(op.multiply(d, a + 2), a + 3), d), d), 1.0)
+
+    def far(d: Operand) -> Operand:
+        inner = op.add(op.multiply(op.subtract(d, 5.0), d), 8.0)
+        return op.multiply(op.subtract(op.multiply(inner, d), 4.0), a)
+
+    return {-1: far(op.add(share, 1.0)), 0: near(share), 1: near(other), 2: far(op.add(other, 1.0))}
+
+
+def _inside(weights: Mapping[int, Operand], first: Operand, last: Operand) -> dict[int, Operand]:
+    """Return weights without elements before the first one and after the last one; the others add up to 1."""
+    kept: dict[int, Operand] = {}
+    for place, weight in weights.items():
+        at = op.add(first, float(place))
+        is_inside = op.logical_and(op.greater_equal(at, 0.0), op.less_equal(at, last))
+        kept[place] = op.where(is_inside, weight, 0.0)
+    total = reduce(op.add, kept.values())
+    return {place: op.divide(weight, total) for place, weight in kept.items()}
 
 
 def _change(old: Size, new: Size) -> str:

@@ -195,11 +195,14 @@ OPEN = [
     {"mode": "linear", "coordinate_transformation_mode": "asymmetric"},
     {"mode": "linear", "coordinate_transformation_mode": "pytorch_half_pixel"},
     {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+    {"mode": "cubic"},
+    {"mode": "cubic", "coordinate_transformation_mode": "align_corners", "cubic_coeff_a": -0.5},
+    {"mode": "cubic", "coordinate_transformation_mode": "asymmetric", "exclude_outside": 1},
 ]
 
 
-@pytest.mark.parametrize("given", OPEN, ids=lambda given: "-".join(given.values()))
-def test_between_dynamic_sizes(given: dict[str, str]) -> None:
+@pytest.mark.parametrize("given", OPEN, ids=lambda given: "-".join(map(str, given.values())))
+def test_between_dynamic_sizes(given: dict[str, Any]) -> None:
     """One image becomes as large as another one, as in U-Nets: a factor that depends on the run."""
     nodes = [
         helper.make_node("Shape", ["y"], ["sizes"]),
@@ -208,7 +211,7 @@ def test_between_dynamic_sizes(given: dict[str, str]) -> None:
     inputs = [value("x", FLOAT, ["n", 2, "a", "b"]), value("y", FLOAT, ["n", 2, "c", "d"])]
     graph = helper.make_graph(nodes, "resized", inputs, [helper.make_tensor_value_info("z", FLOAT, None)])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
-    pairs = [((7, 6), (9, 13)), ((5, 3), (10, 6)), ((20, 31), (7, 1)), ((1, 4), (5, 4))]
+    pairs = [((7, 6), (9, 13)), ((5, 3), (10, 6)), ((20, 31), (7, 1)), ((1, 4), (5, 4)), ((1, 1), (3, 2))]
     feeds = [
         {"x": np.random.default_rng(0).normal(size=(1, 2, *old)).astype(np.float32), "y": np.zeros((1, 2, *new), "f4")}
         for old, new in pairs

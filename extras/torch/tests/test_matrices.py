@@ -50,11 +50,12 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 def test_systems_of_equations(name: str) -> None:
     """Of fixed and dynamic sizes, and of one row."""
     function = FUNCTIONS[name]
-    for dtype, dynamic, rtol, atol in ((torch.float32, False, 1e-3, 1e-4), (torch.float64, True, 1e-10, 1e-11)):
-        compiled = compiled_alone(function, dynamic=dynamic)
-        for sizes in ((2, 4, 4), (3, 6, 6)):
-            x = torch.randn(sizes, dtype=dtype)
-            torch.testing.assert_close(compiled(x), function(x), rtol=rtol, atol=atol)
+    x = torch.randn(2, 3, 3)
+    torch.testing.assert_close(compiled_alone(function, dynamic=False)(x), function(x), rtol=1e-3, atol=1e-4)
+    compiled = compiled_alone(function, dynamic=True)
+    for sizes in ((2, 4, 4), (3, 6, 6)):
+        x = torch.randn(sizes, dtype=torch.float64)
+        torch.testing.assert_close(compiled(x), function(x), rtol=1e-10, atol=1e-11)
 
 
 SHAPES = (5, 3), (3, 5), (2, 4, 4), (1, 1)
@@ -76,7 +77,7 @@ def test_factors_of_nothing() -> None:
     def factors(x: Any) -> list[Any]:
         return [*linalg.qr(x), *linalg.lu(x), *linalg.lu_factor_ex(x)]
 
-    for x in (torch.zeros(3, 4), torch.zeros(2, 3, 3)):
+    for x in (torch.zeros(2, 3), torch.zeros(2, 2, 2)):
         torch.testing.assert_close(compiled_alone(factors)(x), factors(x))
 
 

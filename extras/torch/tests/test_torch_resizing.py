@@ -15,7 +15,13 @@ PAIRS = [((7, 6), (9, 13)), ((33, 20), (66, 41)), ((5, 3), (10, 6)), ((20, 31), 
 
 @pytest.mark.parametrize(
     "given",
-    [{"mode": "nearest"}, {"mode": "nearest-exact"}, {"mode": "bilinear"}, {"mode": "bilinear", "align_corners": True}],
+    [
+        {"mode": "nearest"},
+        {"mode": "nearest-exact"},
+        {"mode": "bilinear"},
+        {"mode": "bilinear", "align_corners": True},
+        {"mode": "bicubic"},
+    ],
     ids=str,
 )
 def test_as_large_as_another(given: dict[str, Any]) -> None:

@@ -83,24 +83,17 @@ def _words_of_data(rounded: relex.RoundBlocksOp, *, in_pairs: bool) -> tuple[SSA
 def _words(layout: BlockLayout, digits: Array, halves: int, *, in_pairs: bool) -> Array:
     """Return the words of the digits of a weight."""
     assert layout.digits is not None
+    least, _ = layout.digits
     columns, blocks = len(digits), digits.shape[1] // layout.digit_bytes
     found = np.empty((columns, blocks * layout.size // (halves * BYTES)), np.int32)
     scales = np.zeros((COLUMNS_AT_ONCE, blocks * layout.scale_bytes), np.uint8)  # They do not matter.
-<<<<<<< HEAD
 
     def unpack(some: slice) -> None:
         for first in range(some.start, some.stop, COLUMNS_AT_ONCE):
             part = digits[first : min(first + COLUMNS_AT_ONCE, some.stop)]
             numbers, *_ = numbers_of(layout, scales[: len(part)], part)
             unsigned = (numbers.reshape(len(part), -1) - least).astype(np.uint8)
-            found[first : first + len(part)] = words_of_digits(unsigned, halves)
+            found[first : first + len(part)] = words_of_digits(unsigned, halves, in_pairs=in_pairs)
 
     each_part(columns, found.nbytes, unpack)
-=======
-    for first in range(0, columns, COLUMNS_AT_ONCE):
-        part = digits[first : first + COLUMNS_AT_ONCE]
-        numbers, *_ = numbers_of(layout, scales[: len(part)], part)
-        unsigned = (numbers.reshape(len(part), -1) - layout.digits[0]).astype(np.uint8)
-        found[first : first + len(part)] = words_of_digits(unsigned, halves, in_pairs=in_pairs)
->>>>>>> matrix
     return found

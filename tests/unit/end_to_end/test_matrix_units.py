@@ -239,7 +239,8 @@ def test_convolutions(size: tuple[int, int], strides: list[int], images: int | s
     module = builder.get()
     before, found = counts()[2], in_software(module)["main"](x)
     assert counts()[2] > before
-    np.testing.assert_array_equal(found, build(module, target=WITHOUT)["main"](x))
+    # All sums are exact.
+    np.testing.assert_array_equal(found, interpret(module)["main"](x))
     assert len(np.unique(found)) > 20
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from operator_cases import CASES, NARROW
 from operator_checks import Groups, all_expected, all_of
-from programs import Array, MakeOperator, operator_program
+from programs import Array, MakeOperator, operator_of, operator_program
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
@@ -31,14 +31,9 @@ def generic_text(module: ModuleOp) -> str:
     return stream.getvalue()
 
 
-def operator_name(text: str) -> str:
-    """`relex.add` of a program that applies it."""
-    return text.split(" = ", 1)[1].split()[0]
-
-
 ALL = [*CASES, *NARROW]
 GROUPS = Groups(ALL)
-NAMES = [operator_name(operator_program(make, operands)) for make, operands in ALL]
+NAMES = [operator_of(make).name for make, _ in ALL]
 
 
 def test_no_operator_is_forgotten() -> None:
@@ -67,8 +62,8 @@ RUNS: tuple[tuple[Level, bool], ...] = (("graph", False), ("loops", False), ("lo
 
 
 @pytest.mark.parametrize("number", range(len(ALL)), ids=NAMES)
-def test_all_levels_agree(number: int) -> None:
-    (make, operands), place = ALL[number], GROUPS.place_of(number)
+def test_all_levels_agree(number: int, group: tuple[int, ...]) -> None:
+    (make, operands), place = ALL[number], GROUPS.place_of(number, group)
     wanted = all_expected(make, *operands)
     native = all_of(place.native(*operands, strict=True))
     assert_all_close(native, wanted, wanted)

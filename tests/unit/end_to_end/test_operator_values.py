@@ -44,8 +44,8 @@ def assert_near(found: Array, wanted: Array, near: int) -> None:
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_rows(number: int) -> None:
-    row, place = ROWS[number], GROUPS.place_of(number)
+def test_rows(number: int, group: tuple[int, ...]) -> None:
+    row, place = ROWS[number], GROUPS.place_of(number, group)
     if row.wanted is None and not row.near:
         check(row.make, *row.operands, ulps=row.ulps, place=place)
         if not row.ulps:

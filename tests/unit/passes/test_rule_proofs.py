@@ -6,24 +6,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rule_proofs import EXHAUSTED, PROVED, SMALL, TESTED, Instance, instance_of, instances, table, verdict
+from rule_proofs import EXHAUSTED, PROVED, SMALL, TESTED, instance_of, pairs, table, verdict
 from xdsl.dialects.builtin import f16, f32, i8
 from xdsl.ir import Attribute
 
 from relex.dialects.relex import MultiplyOp, SubtractOp
 
 PAGE = Path(__file__).parents[3] / "docs" / "proofs.md"
-ALL = list(instances())
 
 
 def test_all_rules_are_there():
-    rules = {instance.rule for instance in ALL}
-    assert {"add(x, -0.0) = x", "maximum(x, x) = x", "abs(negative(x)) = abs(x)", "where(c, x, x) = x"} <= rules
+    stated = {rule for rule, _ in pairs()}
+    assert {"add(x, -0.0) = x", "maximum(x, x) = x", "abs(negative(x)) = abs(x)", "where(c, x, x) = x"} <= stated
 
 
-@pytest.mark.parametrize("instance", ALL[::9], ids=lambda instance: f"{instance.rule} {instance.type}")
-def test_rules(instance: Instance):
+@pytest.mark.parametrize(("rule", "t"), [*pairs()][::9], ids=str)
+def test_rules(rule: str, t: Attribute):
     pytest.importorskip("z3")
+    instance = instance_of(rule, t)
+    if instance is None:
+        pytest.skip(f"the operators do not take {t}")
     known = verdict(instance)
     if known is not None and instance.type in SMALL and len(instance.types) == 1:
         assert known is EXHAUSTED

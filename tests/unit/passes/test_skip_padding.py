@@ -129,7 +129,7 @@ class TestConvolutions:
 
     def test_checks_after_each_pass(self) -> None:
         """The weight of a loop function is finite after a pass has said so, whatever its calls before it may pass."""
-        module = network((1, 8, 6, 6), numbers((16, 8, 3, 3)), padding=[1, 1])
+        module = network((1, 8, 3, 4), numbers((16, 8, 3, 3)), padding=[1, 1])
         set_target(module, Target("x86_64-unknown-linux-gnu", "haswell"))
         check_pass(RelexPipelinePass(to="loops"), module)
 

@@ -40,25 +40,18 @@ class Place(NamedTuple):
         return interpretation(self.text, level, strict, checked)[self.name](*operands)
 
 
-GROUP, STEP = 8, 4
-"""How many operators are compiled together, and how many other ones lie between two of them: `--few` runs all of some
-groups, and nothing of the others."""
-
-
 class Groups:
     """Cases in programs of several, which are lowered and compiled together."""
 
     def __init__(self, cases: Sequence[tuple[MakeOperator, Sequence[Array]]]):
         self.cases = cases
-        self.texts: dict[int, str] = {}
+        self.texts: dict[tuple[int, ...], str] = {}
 
-    def place_of(self, number: int) -> Place:
-        """Where a case is."""
-        first = number - number % (GROUP * STEP) + number % STEP
-        members = range(first, min(first + GROUP * STEP, len(self.cases)), STEP)
-        if first not in self.texts:
-            self.texts[first] = together([self.cases[i] for i in members])
-        return Place(self.texts[first], f"case_{members.index(number)}")
+    def place_of(self, number: int, group: tuple[int, ...]) -> Place:
+        """Where a case is, in the program of a group."""
+        if group not in self.texts:
+            self.texts[group] = together([self.cases[i] for i in group])
+        return Place(self.texts[group], f"case_{group.index(number)}")
 
 
 def together(cases: Sequence[tuple[MakeOperator, Sequence[Array]]]) -> str:
@@ -73,14 +66,13 @@ def together(cases: Sequence[tuple[MakeOperator, Sequence[Array]]]) -> str:
     return str(ModuleOp(functions))
 
 
-# What is kept is of the groups that lie beside each other.
-@lru_cache(maxsize=2 * STEP)
+@lru_cache(maxsize=2)
 def executable(text: str, strict: bool) -> Executable:
     """A program as native code. Tests call the same one for several operands, one after the other."""
     return compiled(text, strict=strict)
 
 
-@lru_cache(maxsize=8 * STEP)
+@lru_cache(maxsize=8)
 def interpretation(text: str, level: Level, strict: bool, checked: bool) -> Interpretation:
     """A program that is interpreted at a level."""
     return interpreted(text, level, strict=strict, checked=checked)

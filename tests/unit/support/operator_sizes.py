@@ -107,17 +107,16 @@ class Growth:
         return operator_module(self.make, others if _accepts(self.make, others) else types)
 
 
-def growths() -> Iterator[Growth]:
-    """Every operator with each of its axes, the others of a moderate size where the operator allows it."""
-    seen: set[str] = set()
-    for make, types in [*((make, [tensor_of(array) for array in operands]) for make, operands in CASES), *LARGER]:
-        found = list(_axes(make, types))
-        for axes in found:
-            others = reduce(lambda t, other: _larger(make, t, other), [o for o in found if o != axes], types)
-            growth = Growth(make, others, axes)
-            if str(growth) not in seen:
-                seen.add(str(growth))
-                yield growth
+OPERATORS = [*((make, [tensor_of(array) for array in operands]) for make, operands in CASES), *LARGER]
+
+
+def growths(make: MakeOperator, types: Types) -> Iterator[Growth]:
+    """An operator with each of its axes, the others of a moderate size where the operator allows it."""
+    found = list(_axes(make, types))
+    for axes in found:
+        yield Growth(
+            make, reduce(lambda t, other: _larger(make, t, other), [o for o in found if o != axes], types), axes
+        )
 
 
 def _axes(make: MakeOperator, types: Types) -> Iterator[frozenset[Place]]:

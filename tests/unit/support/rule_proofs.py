@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import product
+from itertools import product, starmap
 from typing import Any
 
 import numpy as np
@@ -141,13 +141,17 @@ def rules() -> Iterator[str]:
     yield from RULES
 
 
-def instances() -> Iterator[Instance]:
-    """Yield all rules for all types."""
-    given = [(rule, t) for rule in rules() for t in TYPES]
-    given += [(f"astype(x, {name}) = x", t) for name, t in _TYPES.items()]
+def pairs() -> Iterator[tuple[str, Attribute]]:
+    """Yield all rules for all types, also for those that their operators do not take."""
+    yield from product(rules(), TYPES)
+    yield from ((f"astype(x, {name}) = x", t) for name, t in _TYPES.items())
     for middle, last in product(_TYPES, repeat=2):
-        given += [(f"astype(astype(x, {middle}), {last}) = astype(x, {last})", t) for t in TYPES]
-    yield from filter(None, (instance_of(rule, t) for rule, t in given))
+        yield from ((f"astype(astype(x, {middle}), {last}) = astype(x, {last})", t) for t in TYPES)
+
+
+def instances() -> Iterator[Instance]:
+    """Yield all rules for the types that their operators take."""
+    yield from filter(None, starmap(instance_of, pairs()))
 
 
 def applied(instance: Instance) -> ModuleOp | None:
