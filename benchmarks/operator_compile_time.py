@@ -70,7 +70,7 @@ def grows(costs: list[Cost]) -> bool:
 def main() -> None:
     """Print the table."""
     sys.path.append(str(TESTS))
-    from operator_sizes import growths
+    from operator_sizes import OPERATORS, growths
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--operators", default="*", help="a pattern such as '*softmax*'")
@@ -82,7 +82,8 @@ def main() -> None:
     sizes: list[int] = arguments.sizes
     if len(sizes) < 2:
         parser.error(f"expected two sizes or more, found {len(sizes)}")
-    found = [growth for growth in growths() if fnmatch(str(growth), arguments.operators)]
+    every = (growth for make, types in OPERATORS for growth in growths(make, types))
+    found = [growth for growth in every if fnmatch(str(growth), arguments.operators)]
     if not found:
         parser.error(f"no operator has a name like {arguments.operators!r}")
     host = Target.host()

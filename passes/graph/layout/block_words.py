@@ -83,7 +83,7 @@ def _words_of_data(rounded: relex.RoundBlocksOp, *, in_pairs: bool) -> tuple[SSA
 def _words(layout: BlockLayout, digits: Array, halves: int, *, in_pairs: bool) -> Array:
     """Return the words of the digits of a weight."""
     assert layout.digits is not None
-    least, _ = layout.digits
+    least = layout.digits[0]
     columns, blocks = len(digits), digits.shape[1] // layout.digit_bytes
     found = np.empty((columns, blocks * layout.size // (halves * BYTES)), np.int32)
     scales = np.zeros((COLUMNS_AT_ONCE, blocks * layout.scale_bytes), np.uint8)  # They do not matter.
