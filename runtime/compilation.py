@@ -183,14 +183,14 @@ class _Origin:
 
 
 def _compiled_with(origin: _Origin, weights: Weights, option: CacheOption) -> CompiledProgram:
-    options, given = origin.options, origin.given
+    """Compile a program with its weights, which the origin does not keep."""
+    options = origin.options
 
-    def compile_bound() -> CompiledProgram:
-        program = weights.bound(given)  # The origin would keep the weights.
+    def compile_module(program: ModuleOp) -> CompiledProgram:
         kernels = find_kernels(option, find_cache(option), program, options.passes)
         return compile_program(program, kernels=kernels, **vars(options))
 
-    return compiled_with(weights, option, lambda: cache_key(given, **vars(options)), compile_bound)
+    return compiled_with(weights, origin.given, option, lambda m: cache_key(m, **vars(options)), compile_module)
 
 
 def _compiled(program: ModuleOp, options: _Options, option: CacheOption) -> CompiledProgram:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import sha256
 from os import PathLike
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from relex.dialects.array_files.array_files import load_arrays
-from relex.dialects.arrays import np
-from relex.dialects.dlpack import as_array
 from relex.dialects.errors import RelexError, expect_kind
 from relex.passes.graph.bind_params import BindParamsPass
 from relex.runtime.compile_cache import CacheOption, CompileCache, find_cache, is_off, usable_cache
@@ -54,6 +52,11 @@ class Weights:
         expect_kind(given, str | PathLike | Mapping, "a dictionary of arrays or the path of a file as 'weights'")
         return cls(given)
 
+    @property
+    def file(self) -> Path | None:
+        """The file that has them, if they are in one."""
+        return None if isinstance(self.source, Mapping) else as_path(self.source)
+
     def bound(self, module: ModuleOp) -> ModuleOp:
         """Return a module whose function has them as constants. Raises what `bind-params` does."""
         arrays = self.source
@@ -61,62 +64,62 @@ class Weights:
             arrays = load_arrays(as_path(arrays), mapped=True, stays=True)
         return BindParamsPass(self.function, arrays)(module)
 
-    @cached_property
-    def identity(self) -> list[str]:
-        """What identifies them: the place and the state of a file, or the contents of arrays. Raises `RelexError` for a
-        file that cannot be found."""
-        if isinstance(self.source, Mapping):
-            return [self.function, *(f"{name} {_digest(value)}" for name, value in self.source.items())]
-        return [self.function, *self._state_of_file()]
-
-    def _state_of_file(self) -> list[str]:
-        path = as_path(self.source)
-        try:
-            status = path.stat()
-        except (OSError, ValueError) as e:
-            raise RelexError(f"cannot read '{path}': {(isinstance(e, OSError) and e.strerror) or e}") from e
-        state = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-        return [os.path.realpath(path), *map(str, state)]
-
-    @contextmanager
-    def unchanged(self) -> Generator[None]:
-        """Raise `RelexError` if a file has changed in the `with` block, in which its contents are read."""
-        before = self.identity
-        yield
-        if not isinstance(self.source, Mapping) and [self.function, *self._state_of_file()] != before:
-            raise RelexError(f"{self.source}: expected a file that stays as it is, found it changed meanwhile")
-
 
 AnyWeights = Weights | Mapping[str, Any] | str | PathLike[str]
 """Weights, or what they are made of."""
 
 
-def _digest(value: Any) -> str:
-    array = np.require(as_array(value), requirements="C")
-    return f"{array.dtype} {array.shape} {sha256(array.view(np.uint8).data if array.size else b'').hexdigest()}"
-
-
 def compiled_with(
     weights: Weights,
+    module: ModuleOp,
     option: CacheOption,
-    key: Callable[[], str | None],
-    compile_bound: Callable[[], CompiledProgram],
+    key_of: Callable[[ModuleOp], str | None],
+    compile_module: Callable[[ModuleOp], CompiledProgram],
 ) -> CompiledProgram:
-    """Return a program that is compiled with weights. One that takes longer than a second is kept in the folder of the
-    cache, unless that is off, and found again by its key and by what identifies the weights: then its constants are
-    mapped from there, whatever process has packed them."""
+    """Return a module compiled with weights. A program that takes longer than a second is kept in the folder of the
+    cache, unless that is off, and found again by its key and the state of the file of the weights: then its constants
+    are mapped from there, whatever process has packed them. Contents of arrays are part of the key."""
+    if (file := weights.file) is None:
+        bound = weights.bound(module)
+        return _kept(option, lambda: key_of(bound), lambda: compile_module(bound))
+    before = _state_of(file)
+
+    def key() -> str | None:
+        known = key_of(module)
+        return known and sha256("\n".join((known, weights.function, *before)).encode()).hexdigest()
+
+    def compile_bound() -> CompiledProgram:
+        compiled = compile_module(weights.bound(module))
+        if _state_of(file) != before:
+            raise RelexError(f"{file}: expected a file that stays as it is, found it changed meanwhile")
+        return compiled
+
+    return _kept(option, key, compile_bound)
+
+
+def _state_of(file: Path) -> list[str]:
+    """Return the place and the state of a file. Raises `RelexError` if it cannot be found."""
+    try:
+        status = file.stat()
+    except (OSError, ValueError) as e:
+        raise RelexError(f"cannot read '{file}': {(isinstance(e, OSError) and e.strerror) or e}") from e
+    return [os.path.realpath(file), *map(str, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))]
+
+
+def _kept(
+    option: CacheOption, key: Callable[[], str | None], compile_bound: Callable[[], CompiledProgram]
+) -> CompiledProgram:
+    """Return a program from the cache, or compile it, and keep it there if that takes long."""
     cache = _folder(option)
-    base = None if cache is None else key()
-    if cache is None or base is None:
-        with weights.unchanged():
-            return compile_bound()
-    name = sha256("\n".join((base, *weights.identity)).encode()).hexdigest()
+    name = None if cache is None else key()
+    if cache is None or name is None:
+        return compile_bound()
     found = cache.get(name)
+    # Compiling again reports a missing library function at its place in the program.
     if found is not None and not any(use.problem for use in found.libraries):
         return found
     started = perf_counter()
-    with weights.unchanged():
-        found = compile_bound()
+    found = compile_bound()
     if perf_counter() - started < SLOW:
         return found
     cache.put(name, found)

@@ -210,14 +210,16 @@ def test_a_file_that_changes_meanwhile(file: Path, monkeypatch: pytest.MonkeyPat
     [
         ({"w": DENSE[:-1]}, ShapeError, r"parameter 'w': expected shape \(48, 256\), found \(47, 256\)"),
         ({"b": BLOCKS.view(np.int8)}, DTypeError, "parameter 'b': expected elements of ui8, found int8"),
+        ({"b": np.ma.masked_array(BLOCKS)}, DTypeError, "parameter 'b': expected an array without a mask"),
+        ({"w": [[None]]}, (DTypeError, ShapeError), "parameter 'w': expected"),
         ({"v": DENSE}, UnknownNameError, "@main has no parameter 'v'"),
         ("none.npz", RelexError, "cannot read 'none.npz': No such file or directory"),
         (17, DTypeError, "expected a dictionary of arrays or the path of a file as 'weights', found int"),
     ],
 )
-def test_refused(source: Any, error: type[Exception], message: str) -> None:
+def test_refused(source: Any, error: type[Exception] | tuple[type[Exception], ...], message: str, folder: Path) -> None:
     with pytest.raises(error, match=message):
-        build(PROGRAM, weights=source)
+        build(PROGRAM, weights=source, cache=folder)
 
 
 def test_another_function() -> None:
