@@ -8,13 +8,15 @@ from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from relex.dialects.errors import fail
+from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.index.domains import constant_value
 from relex.dialects.index.expr import Index, IndexExpr
 from relex.dialects.index.from_ir import index_of
+from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, IterVar, LoopKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import is_pure
 from relex.dialects.tir.indices import driving_variables
@@ -31,6 +33,14 @@ def structures_in(func: Operation) -> list[Operation]:
             found.append(op)
             pending += ops_directly_in(op)
     return found
+
+
+def unscheduled_of_dynamic_sizes(module: ModuleOp) -> list[PrimFuncOp]:
+    """Return the loop functions with dynamic sizes that rules may change: no buffers overlap, and nobody has given them
+    a schedule."""
+    functions = [f for f in module.ops if isinstance(f, PrimFuncOp) and f.noalias]
+    unscheduled = [f for f in functions if SCHEDULED_ATTR not in f.attributes]
+    return [f for f in unscheduled if any(map(has_unknown, f.function_type.inputs))]
 
 
 def find_loop(func: PrimFuncOp, label: str) -> ForOp:

@@ -14,20 +14,19 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.rewriter import Rewriter
 
 from relex.dialects.errors import fail
-from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.index.atoms import Atom, Quotient, Remainder, Symbol, factors_of
 from relex.dialects.index.expr import Index, IndexExpr, atom_of, terms_of
 from relex.dialects.index.from_ir import index_of
 from relex.dialects.index.size_divisions import divided, divided_exactly
 from relex.dialects.index.values import replace_atoms
 from relex.dialects.names import Names
-from relex.dialects.sizes.attributes import has_unknown, stated_requirements
+from relex.dialects.sizes.attributes import stated_requirements
 from relex.dialects.sizes.requirements import Requirement
 from relex.dialects.tir import BlockOp, ForOp, IterVar, LoopKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import is_access
 from relex.dialects.tir.indices import dimension_of, known_size, sizes_of, stated_size
 from relex.dialects.walks import ancestors, holds, walk, walk_of
-from relex.passes.analysis.loop_tree import base_name, blocks_in, function_of, loops_in
+from relex.passes.analysis.loop_tree import base_name, blocks_in, function_of, loops_in, unscheduled_of_dynamic_sizes
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.buffer_edits import emit_sizes, expand
 from relex.passes.rewriting.index_arithmetic import IndexArithmetic, constant, remove_unused
@@ -73,10 +72,8 @@ class CancelDivisionsPass(RelexPass):
     name = "cancel-divisions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [f for f in op.ops if isinstance(f, PrimFuncOp)]:
-            is_dynamic = any(map(has_unknown, function.function_type.inputs))
-            if is_dynamic and function.noalias and SCHEDULED_ATTR not in function.attributes:
-                _cancel_in(function)
+        for function in unscheduled_of_dynamic_sizes(op):
+            _cancel_in(function)
 
 
 def _cancel_in(function: PrimFuncOp) -> None:

@@ -13,16 +13,14 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
 from xdsl.ir import SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from relex.dialects.function_arguments import SCHEDULED_ATTR
 from relex.dialects.names import Names
-from relex.dialects.sizes.attributes import has_unknown
 from relex.dialects.tir import AllocBufferOp, BlockOp, ForOp, IterKind, IterVar, LoopKind, PrimFuncOp, loops_around
 from relex.dialects.tir.accesses import is_access
 from relex.dialects.tir.indices import dimension_of, known_size, sizes_of
 from relex.dialects.upstream.hints import isa
 from relex.dialects.walks import walk_of
 from relex.passes.analysis.buffers import allocated_sizes
-from relex.passes.analysis.loop_tree import base_name, blocks_in, is_reduction, loops_in
+from relex.passes.analysis.loop_tree import base_name, blocks_in, is_reduction, loops_in, unscheduled_of_dynamic_sizes
 from relex.passes.driver.base import RelexPass
 from relex.passes.rewriting.buffer_edits import collapse, make_buffer, product_of_sizes, replace_sizes
 from relex.passes.rewriting.index_arithmetic import IndexArithmetic
@@ -72,10 +70,8 @@ class JoinDimensionsPass(RelexPass):
     name = "join-dimensions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [f for f in op.ops if isinstance(f, PrimFuncOp)]:
-            is_dynamic = any(map(has_unknown, function.function_type.inputs))
-            if is_dynamic and function.noalias and SCHEDULED_ATTR not in function.attributes:
-                _Joining(function).run()
+        for function in unscheduled_of_dynamic_sizes(op):
+            _Joining(function).run()
 
 
 @dataclass(frozen=True)
