@@ -161,6 +161,8 @@ class _Fusion:
             return
         for i, argument in enumerate(op.arguments if isinstance(op, CallTirOp) else op.operands):
             copy = argument.owner
+            if isinstance(copy, Block):
+                continue
             if i and copy.parent is op.parent and (_widens_stored_floats(copy) or _unpacks(copy)):
                 yield copy
                 continue

@@ -101,7 +101,7 @@ class Gather:
         """Write the places in a slice of an axis of the target, which is the first one of a part."""
         for number, part in enumerate(self.parts):
             origin, first = part.origin, part.target[0] if part.target else None
-            if first in places:
+            if first is not None and first in places:
                 origin = origin.reshape(self.target_sizes[first], -1)[places[first]].reshape(-1)
             array = _take(array, origin, number)
         target = whole[*(places.get(axis, slice(None)) for axis in range(whole.ndim))]
