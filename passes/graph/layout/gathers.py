@@ -86,12 +86,14 @@ class Gather:
 
     def apply(self, array: Array, target: Array) -> None:
         """Write the target for a source; 0 where nothing is copied."""
+        if not target.size:
+            return
         axes = [axis for part in self.parts for axis in part.source]
         sizes = [prod(self.source_sizes[axis] for axis in part.source) for part in self.parts]
         array = array.reshape(self.source_sizes).transpose(axes).reshape(sizes)
         whole = target.reshape(self.target_sizes)
         firsts = [part.target[0] for part in self.parts if part.target]
-        if not firsts or not target.size:
+        if not firsts:
             self._fill(whole, array, {})
             return
         longest = max(firsts, key=lambda axis: self.target_sizes[axis])
@@ -100,9 +102,9 @@ class Gather:
     def _fill(self, whole: Array, array: Array, places: Mapping[int, slice]) -> None:
         """Write the places in a slice of an axis of the target, which is the first one of a part."""
         for number, part in enumerate(self.parts):
-            origin, first = part.origin, part.target[0] if part.target else None
-            if first in places:
-                origin = origin.reshape(self.target_sizes[first], -1)[places[first]].reshape(-1)
+            origin = part.origin
+            for axis in part.target[:1]:
+                origin = origin.reshape(self.target_sizes[axis], -1)[places.get(axis, slice(None))].reshape(-1)
             array = _take(array, origin, number)
         target = whole[*(places.get(axis, slice(None)) for axis in range(whole.ndim))]
         axes = [axis for part in self.parts for axis in part.target]

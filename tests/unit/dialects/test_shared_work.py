@@ -32,7 +32,7 @@ def test_parts_run_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_problems_and_settings_of_numpy_are_the_callers() -> None:
     def overflow(some: slice) -> None:
-        np.float32(3e38) * np.float32(some.stop + 10)
+        np.multiply(np.float32(3e38), np.float32(some.stop + 10))
 
     with np.errstate(over="ignore"):
         each_part(9, SHARED, overflow)

@@ -43,7 +43,9 @@ func.func @other(%w: tensor<2xf32>, %x: tensor<2xf32>) -> tensor<2xf32> {
 
 def safetensors(path: Path, arrays: dict[str, Any]) -> None:
     """Write a file whose arrays of floats are at addresses for their elements."""
-    header, parts, place = {}, [], 0
+    header: dict[str, Any] = {}
+    parts: list[bytes] = []
+    place = 0
     for name, array in arrays.items():
         kind = {"float32": "F32", "uint8": "U8"}[array.dtype.name]
         header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [place, place + array.nbytes]}
@@ -113,13 +115,13 @@ def test_weights_are_constants(file: Path, kind: str, precision: str) -> None:
 
 @pytest.mark.usefixtures("slow")
 def test_packed_once(file: Path, folder: Path, tmp_path: Path, compiled: list[object]) -> None:
-    for _ in range(3):
-        built = build(PROGRAM, weights=file, cache=folder)
-        np.testing.assert_array_equal(built["main"](DATA), constants())
+    build(PROGRAM, weights=file, cache=folder)
+    built = build(PROGRAM, weights=file, cache=folder)
+    np.testing.assert_array_equal(built["main"](DATA), constants())
     first, *others = kept(folder)
     assert not others
     assert first.stat().st_size > DENSE.nbytes + BLOCKS.nbytes
-    assert sum("48x272" in str(found) for found in compiled) == 1 + 3  # And the constants.
+    assert sum("48x272" in str(found) for found in compiled) == 1 + 1  # And the constants.
     built.save(tmp_path / "model.relex")
     for copy in (load(tmp_path / "model.relex"), pickle.loads(pickle.dumps(built))):
         np.testing.assert_array_equal(copy["main"](DATA), constants())
@@ -172,15 +174,16 @@ def test_contents_of_arrays_count(folder: Path, compiled: list[object]) -> None:
 
 
 @pytest.mark.usefixtures("slow")
-def test_damaged_entries_are_made_again(file: Path, folder: Path) -> None:
-    for damage in (lambda data: data[:-1], lambda data: data[:9000] + bytes([data[9000] ^ 1]) + data[9001:]):
-        build(PROGRAM, weights=file, cache=folder)
-        (entry,) = kept(folder)
-        whole = entry.read_bytes()
-        entry.write_bytes(damage(whole))
-        np.testing.assert_array_equal(build(PROGRAM, weights=file, cache=folder)["main"](DATA), constants())
-        assert len(entry.read_bytes()) == len(whole)
-        assert entry.read_bytes() != damage(whole)
+@pytest.mark.parametrize("place", [9000, -1])
+def test_damaged_entries_are_made_again(file: Path, folder: Path, place: int) -> None:
+    build(PROGRAM, weights=file, cache=folder)
+    (entry,) = kept(folder)
+    whole = bytearray(entry.read_bytes())
+    damaged = whole[:place] + bytes([whole[place] ^ 1]) + (whole[place + 1 :] if place > 0 else b"")
+    entry.write_bytes(damaged)
+    np.testing.assert_array_equal(build(PROGRAM, weights=file, cache=folder)["main"](DATA), constants())
+    assert len(entry.read_bytes()) == len(whole)
+    assert entry.read_bytes() != damaged
 
 
 @pytest.mark.usefixtures("slow")
