@@ -979,12 +979,17 @@ def unique(operand: Operand) -> Call:
     All NaN are one element, the last. Of zeros that differ in sign, the first one counts.
     """
 
+def unpack_numbers(factors: Operand, digits: Operand, layout: str, columns: int) -> Call:
+    """
+    Numbers `[K, N]` in blocks, as `relex.dequantize_blocks` defines them. `factors` are the scales, and perhaps minima,
+    that `relex.unpack_scales` returns, `digits` are bytes in panels `[panels, bytes, 32]` of 32 of the `columns`, of
+    which the last panel may have more.
+    """
+
 def unpack_pairs(factors: Operand, digits: Operand, layout: str, columns: int) -> Call:
     """
-    Words `[K / 2, N]` of two numbers of bf16 each, as `relex.matmul_pairs` multiplies them on the right: numbers in
-    blocks, as `relex.dequantize_blocks` defines them, rounded. `factors` are the scales, and perhaps minima, that
-    `relex.unpack_scales` returns, `digits` are bytes in panels `[panels, bytes, 32]` of 32 of the `columns`, of which
-    the last panel may have more.
+    Words `[K / 2, N]` of two numbers of bf16 each, as `relex.matmul_pairs` multiplies them on the right: the numbers of
+    `relex.unpack_numbers`, rounded.
     """
 
 def unpack_scales(scales: Operand, layout: str) -> Call:

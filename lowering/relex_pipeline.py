@@ -69,6 +69,7 @@ from relex.passes import (
     SplitReductionsPass,
     SplitWindowsPass,
     TrimWindowsPass,
+    UnpackBlocksPass,
 )
 from relex.passes.driver.base import Level as Level
 from relex.passes.driver.base import RelexPass, apply_pass
@@ -85,7 +86,7 @@ class RelexPipelinePass(RelexPass):
     // relex-pipeline{to=llvm}
     // set-target,multiply-blocks,fold-constants,simplify-ops,simplify-regions,cancel-transposes,trim-windows,
     // move-bytes,delay-scales,merge-scales,round-to-bytes,fold-batch-norm,split-windows,block-channels,pack-bytes,
-    // join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
+    // unpack-blocks,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,
     // annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,
     // annotate-op-pattern,fuse-ops,legalize-ops,fuse-tir,inline-blocks,cancel-divisions,join-dimensions,block-rows,
     // split-reductions,annotate-finite,apply-schedule{final=true},schedule-cpu,rewrite-layout,merge-loops,
@@ -143,7 +144,7 @@ def pipeline(
         FoldBatchNormPass(),
         SplitWindowsPass(),
     ]
-    images: list[ModulePass] = [BlockChannelsPass(), PackBytesPass(strict), JoinRowsPass()]
+    images: list[ModulePass] = [BlockChannelsPass(), PackBytesPass(strict), UnpackBlocksPass(), JoinRowsPass()]
     if approximate:
         from relex.passes import WinogradConv2dPass  # Few programs need it.
 
@@ -184,6 +185,7 @@ def pipeline(
             MergeScalesPass,
             FoldBatchNormPass,
             BlockChannelsPass,
+            UnpackBlocksPass,
             AnnotateFastMathPass,
             ExpandMathPass,
         )

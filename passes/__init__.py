@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from relex.passes.graph.simplify_regions import SimplifyRegionsPass as SimplifyRegionsPass
     from relex.passes.graph.split_windows import SplitWindowsPass as SplitWindowsPass
     from relex.passes.graph.trim_windows import TrimWindowsPass as TrimWindowsPass
+    from relex.passes.graph.unpack_blocks import UnpackBlocksPass as UnpackBlocksPass
     from relex.passes.graph.winograd_conv2d import WinogradConv2dPass as WinogradConv2dPass
     from relex.passes.loops.annotate_fast_math import AnnotateFastMathPass as AnnotateFastMathPass
     from relex.passes.loops.annotate_finite import AnnotateFinitePass as AnnotateFinitePass

@@ -387,6 +387,15 @@ MIN_ROWS_TO_UNPACK_BLOCKS = 16
 vectors, where each tile of rows unpacks it in registers. With 8, 16, 32 and 64 rows, one of 4096 by 4096 takes 1.4,
 0.8, 0.5 and 0.3 of that time, and one of 1024 by 1024 as much of it."""
 
+MIN_ROWS_TO_UNPACK_NUMBERS = 32
+"""The same without tiles, where the weight becomes f32. With 16, 32 and 64 rows, one of 4096 by 4096 of `Q4_0` takes
+1.2, 0.95 and 0.8 of the time, of `Q4_K` 1.0, 0.8 and 0.7, of `Q6_K` 0.8, 0.6 and 0.5; kept to AVX2, one of `Q4_K` takes
+0.7, 0.5 and 0.4 of it."""
+
+MAX_TERMS_OF_A_PANEL = 2**12
+"""Terms of a product whose weight is unpacked to f32: a panel of 32 columns has 512 KB then. With 14336 terms at once,
+one of 64 rows takes 1.3 times as long."""
+
 LATENCY_OF_TILES = 52
 """Cycles until the sums of an instruction can be added to."""
 

@@ -13,8 +13,9 @@ from relex.dialects.relex.bits import LogicalNotOp as LogicalNotOp
 from relex.dialects.relex.bits import LogicalOrOp as LogicalOrOp
 from relex.dialects.relex.bits import LogicalXorOp as LogicalXorOp
 from relex.dialects.relex.bits import RightShiftOp as RightShiftOp
-from relex.dialects.relex.block_pairs import UnpackPairsOp as UnpackPairsOp
-from relex.dialects.relex.block_pairs import UnpackScalesOp as UnpackScalesOp
+from relex.dialects.relex.block_panels import UnpackNumbersOp as UnpackNumbersOp
+from relex.dialects.relex.block_panels import UnpackPairsOp as UnpackPairsOp
+from relex.dialects.relex.block_panels import UnpackScalesOp as UnpackScalesOp
 from relex.dialects.relex.block_quantized import DenseBlockRowsOp as DenseBlockRowsOp
 from relex.dialects.relex.block_quantized import DenseBlocksOp as DenseBlocksOp
 from relex.dialects.relex.block_quantized import DequantizeBlocksOp as DequantizeBlocksOp

@@ -213,7 +213,7 @@ class Draw:
             types = [*(self.tensor(shape, dtype) for dtype, shape in shapes.items()), self.tensor((3, 8), "int32")]
         if kind is relex.UnpackScalesOp and anchor is None:
             types = [self.tensor((2, 4, 32), "uint8")]
-        if kind is relex.UnpackPairsOp and anchor is None:
+        if kind in (relex.UnpackNumbersOp, relex.UnpackPairsOp) and anchor is None:
             types = [self.tensor((1, 1, 2, 32), "float32"), self.tensor((1, 32, 32), "uint8")]
         return types
 

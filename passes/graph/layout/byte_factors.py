@@ -101,16 +101,16 @@ class Emitter:
     """The matrix product of words."""
 
     def __init__(self, replaced: relex.Operator, *factors: Factor):
-        self._replaced = replaced
+        self.replaced = replaced
         self._constants: list[SSAValue] = []
         for factor in factors:
             if isinstance(factor.data.owner, relex.ConstantOp) and factor.data.owner.parent is None:
                 self.add(factor.data.owner)
 
     def add(self, op: relex.Operator | relex.ConstantOp) -> SSAValue:
-        op.location = self._replaced.location
+        op.location = self.replaced.location
         new = (self._evaluated(op) if isinstance(op, relex.Operator) else None) or op
-        Rewriter.insert_op(new, InsertPoint.before(self._replaced))
+        Rewriter.insert_op(new, InsertPoint.before(self.replaced))
         if isinstance(new, relex.ConstantOp):
             self._constants.append(new.result)
         return new.results[0]
@@ -123,12 +123,6 @@ class Emitter:
             return None
         op.erase()
         return relex.ConstantOp(values[0])
-
-    def keep(self, op: relex.Operator | relex.ConstantOp) -> SSAValue:
-        """Add an operator that does not become a constant, which would be much larger."""
-        op.location = self._replaced.location
-        Rewriter.insert_op(op, InsertPoint.before(self._replaced))
-        return op.results[0]
 
     def number(self, number: int, dtype: str = "int32") -> SSAValue:
         """Return a constant of rank 0; integers wrap around."""
@@ -174,7 +168,7 @@ class Emitter:
 
     def finish(self, result: SSAValue) -> None:
         """Replace the operator."""
-        old = self._replaced
+        old = self.replaced
         result.name_hint = old.result.name_hint
         values = (*old.operands, *self._constants)
         Rewriter.replace_op(old, [], [result])

@@ -12,7 +12,6 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import numpy_dtype
-from relex.dialects.relex.block_pairs import in_panels
 from relex.dialects.relex.block_quantized import layout_of, parts_of
 from relex.dialects.relex.packed import in_a_word
 from relex.dialects.relex.properties import as_integer
@@ -20,6 +19,7 @@ from relex.dialects.relex.types import rank_of, shape_of, tensor_type
 from relex.dialects.tir.tiles import MOST_ROWS
 from relex.passes.analysis.tile_nests import ABREAST, MOST_WORDS
 from relex.passes.cpu import cost
+from relex.passes.graph.layout.block_panels import unpacked
 from relex.passes.graph.layout.byte_factors import Emitter
 from relex.passes.graph.layout.bytes_in_blocks import in_larger_blocks
 
@@ -114,24 +114,24 @@ def _unpacked(out: Emitter, lhs: SSAValue, blocks: relex.DequantizeBlocksOp) -> 
     layout, data = layout_of(blocks.properties), relex.array_of(blocks.data)
     assert data is not None
     left = out.add(relex.PackBytesOp(lhs, -1))
-    count = _parts_of_terms(left, layout.size // 2)
-    rights: list[SSAValue] = []
-    for of_terms in np.split(data, count, 1):
-        parts = parts_of(layout, np.ascontiguousarray(of_terms))
-        scales, digits = (out.keep(relex.ConstantOp(in_panels(part))) for part in parts)
-        factors = out.keep(relex.UnpackScalesOp(scales, blocks.layout.data))
-        rights.append(out.keep(relex.UnpackPairsOp(factors, digits, blocks.layout.data, len(data))))
+    # The second-level cache holds a panel, however few rows use it.
+    count = _parts(shape_of(left)[-1], lcm(MOST_WORDS, layout.size // 2))
+    of_terms = (parts_of(layout, np.ascontiguousarray(part)) for part in np.split(data, count, 1))
+    rights = [unpacked(relex.UnpackPairsOp, out.replaced, blocks.layout.data, *parts) for parts in of_terms]
     return left, rights
 
 
-def _parts_of_terms(lhs: SSAValue, together: int = 1) -> int:
+def _parts_of_terms(lhs: SSAValue) -> int:
     """Return the number of parts of the sums of a product with a constant, of which each is added to the ones before:
-    otherwise the second-level cache would not hold the rows that use a panel. Some words stay together."""
+    otherwise the second-level cache would not hold the rows that use a panel."""
     *_, rows, words = shape_of(lhs)
-    if rows in range(cost.MIN_TILES_IN_A_BLOCK * ABREAST * MOST_ROWS):
-        return 1
-    least, step = -(-words // cost.MAX_WORDS_AT_ONCE), lcm(MOST_WORDS, together)
-    return next((n for n in range(least, words // step + 1) if words % (n * step) == 0), 1)
+    return 1 if rows in range(cost.MIN_TILES_IN_A_BLOCK * ABREAST * MOST_ROWS) else _parts(words, MOST_WORDS)
+
+
+def _parts(words: int, together: int) -> int:
+    """Return the least number of parts that are small enough and alike, in which some words stay together."""
+    least = -(-words // cost.MAX_WORDS_AT_ONCE)
+    return next((n for n in range(least, words // together + 1) if words % (n * together) == 0), 1)
 
 
 def fill_tiles(out: Emitter, lhs: SSAValue, rhs: SSAValue) -> tuple[SSAValue, SSAValue]:

@@ -1,6 +1,6 @@
 // RUN: rm -rf %t && relex-opt %s -p canonicalize,relex-pipeline{to=graph},legalize-ops --dump-dir %t/deep > %t.out
 // RUN: ls %t/deep | filecheck %s
-// RUN: diff %t/deep/28_legalize-ops.mlir %t.out
+// RUN: diff %t/deep/29_legalize-ops.mlir %t.out
 // RUN: relex-opt %t/deep/01_canonicalize.mlir -p relex-pipeline{to=graph},legalize-ops | diff - %t.out
 // CHECK:      00_input.mlir
 // CHECK-NEXT: 01_canonicalize.mlir
@@ -19,18 +19,19 @@
 // CHECK-NEXT: 14_split-windows.mlir
 // CHECK-NEXT: 15_block-channels.mlir
 // CHECK-NEXT: 16_pack-bytes.mlir
-// CHECK-NEXT: 17_join-rows.mlir
-// CHECK-NEXT: 18_infer-sizes.mlir
-// CHECK-NEXT: 19_localize-sizes.mlir
-// CHECK-NEXT: 20_remove-unused.mlir
-// CHECK-NEXT: 21_fuse-attention.mlir
-// CHECK-NEXT: 22_annotate-fast-math.mlir
-// CHECK-NEXT: 23_annotate-noalias.mlir
-// CHECK-NEXT: 24_apply-schedule.mlir
-// CHECK-NEXT: 25_fold-init-blocks.mlir
-// CHECK-NEXT: 26_interchange-loops.mlir
-// CHECK-NEXT: 27_annotate-op-pattern.mlir
-// CHECK-NEXT: 28_legalize-ops.mlir
+// CHECK-NEXT: 17_unpack-blocks.mlir
+// CHECK-NEXT: 18_join-rows.mlir
+// CHECK-NEXT: 19_infer-sizes.mlir
+// CHECK-NEXT: 20_localize-sizes.mlir
+// CHECK-NEXT: 21_remove-unused.mlir
+// CHECK-NEXT: 22_fuse-attention.mlir
+// CHECK-NEXT: 23_annotate-fast-math.mlir
+// CHECK-NEXT: 24_annotate-noalias.mlir
+// CHECK-NEXT: 25_apply-schedule.mlir
+// CHECK-NEXT: 26_fold-init-blocks.mlir
+// CHECK-NEXT: 27_interchange-loops.mlir
+// CHECK-NEXT: 28_annotate-op-pattern.mlir
+// CHECK-NEXT: 29_legalize-ops.mlir
 // CHECK-NOT:  {{.}}
 
 // A folder for each program of a file that holds several.

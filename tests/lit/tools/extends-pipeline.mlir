@@ -5,7 +5,7 @@
 // RUN: filecheck %s --input-file %t.pipeline --check-prefix=PIPELINE
 // RUN: relex-run %s --input %t.x.npy --input %t.y.npy --load-passes %S/Inputs/extension.py --level graph | filecheck %s
 // CHECK: [-2., -3.]
-// PIPELINE: builtin.module(set-target,multiply-blocks,fold-constants,absorb,simplify-ops,simplify-regions,cancel-transposes,trim-windows,move-bytes,delay-scales,merge-scales,round-to-bytes,fold-batch-norm,split-windows,block-channels,pack-bytes,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,annotate-op-pattern,fuse-ops,legalize-ops,{{.*}},convert-to-llvm,add-packed-entries)
+// PIPELINE: builtin.module(set-target,multiply-blocks,fold-constants,absorb,simplify-ops,simplify-regions,cancel-transposes,trim-windows,move-bytes,delay-scales,merge-scales,round-to-bytes,fold-batch-norm,split-windows,block-channels,pack-bytes,unpack-blocks,join-rows,infer-sizes,localize-sizes,remove-unused{keep_functions=true},fuse-attention,annotate-fast-math,annotate-noalias,apply-schedule{existing=true},fold-init-blocks,interchange-loops,annotate-op-pattern,fuse-ops,legalize-ops,{{.*}},convert-to-llvm,add-packed-entries)
 
 // What is printed is read back.
 // RUN: relex-opt %s --load-passes %S/Inputs/extension.py -p relex-pipeline{to=graph} --dump-pass-pipeline 2>%t.pipeline | filecheck %s --check-prefix=GRAPH

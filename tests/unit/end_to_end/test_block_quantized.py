@@ -73,6 +73,44 @@ def test_shapes(shape: tuple[int, ...], columns: int, constant: bool) -> None:
     assert (np.abs(found - expected) <= bound).all()
 
 
+@pytest.mark.sampled(diagonals=2)
+@pytest.mark.parametrize("columns", [17, 100])
+@pytest.mark.parametrize("rows", [32, 33, 1000])
+@pytest.mark.parametrize("name", [*LAYOUTS, *FEW_BITS])
+def test_many_rows(name: str, rows: int, columns: int) -> None:
+    """Constant weights become f32 for rows that make up for it."""
+    shape = (rows, 2 * BLOCK_LAYOUTS[name].size)
+    found, expected, bound = dense(name, shape, some_weight(name, columns, 2), constant=True)
+    assert (np.abs(found - expected) <= bound).all()
+
+
+@pytest.mark.parametrize("name", ["Q4_0", "Q4_K"])
+def test_many_rows_of_many_terms(name: str) -> None:
+    """Sums in parts, in which blocks are whole."""
+    layout = BLOCK_LAYOUTS[name]
+    count = 3 * 4096 // layout.size
+    found, expected, bound = dense(name, (33, count * layout.size), some_weight(name, 33, count), constant=True)
+    assert (np.abs(found - expected) <= bound).all()
+
+
+def test_many_rows_unpack_panels_in_place() -> None:
+    """The only copy of the unpacked weight is a panel of it; what follows the product follows it there."""
+    layout, weight = BLOCK_LAYOUTS["Q4_0"], some_weight("Q4_0", 1024, 8)
+    text = PROGRAM.format(rows=64, columns=1024, size=256, bytes=weight.shape[1], name="Q4_0")
+    built = build(BindParamsPass("main", {"w": weight})(parse_module(text)))
+    data = RNG.normal(size=(64, 256)).astype(np.float32)
+    data[3, 5], data[4, 7] = np.nan, np.inf
+    found = built["main"](data)
+    with np.errstate(invalid="ignore"):
+        expected = np.maximum(data.astype(np.float64) @ dequantized(layout, weight).T, 0)
+    assert np.isnan(found[3]).all()
+    np.testing.assert_array_equal(np.isfinite(found[4]), np.isfinite(expected[4]))
+    np.testing.assert_allclose(np.delete(found, (3, 4), 0), np.delete(expected, (3, 4), 0), rtol=1e-4, atol=1e-4)
+    ir = str(built.ir("loops"))
+    assert "@unpacked_local" in ir
+    assert "@unpacked " not in ir
+
+
 @pytest.mark.parametrize("name", ["Q4_0", "Q4_1"])
 @pytest.mark.parametrize("run", [build, interpret])
 def test_sums_of_a_group_overflow_before_they_are_scaled(name: str, run: Callable[[ModuleOp], Any]) -> None:

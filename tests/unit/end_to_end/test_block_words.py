@@ -100,6 +100,7 @@ def test_layouts(name: str) -> None:
 
 
 @pytest.mark.skipif(not has_avx2, reason="needs AVX2")
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("columns", [1, 17, 100])
 @pytest.mark.parametrize("rows", [1, 3, 17, 33, 100])
 @pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_K"])

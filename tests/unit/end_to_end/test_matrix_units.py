@@ -157,6 +157,7 @@ def test_many_terms():
 
 
 @needs_software_tiles
+@pytest.mark.sampled(diagonals=2)
 @pytest.mark.parametrize("sizes", [(32, 17), (33, 33), (1000, 100), (512, 300)], ids=str)
 @pytest.mark.parametrize("name", ["Q4_0", "Q5_1", "Q8_0", "Q4_K", "Q6_K", "IQ4_XS", "2_BITS_16_F16_ZEROS"])
 def test_weights_in_blocks(name: str, sizes: tuple[int, int]):

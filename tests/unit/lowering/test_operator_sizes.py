@@ -7,7 +7,8 @@ from operator_sizes import OPERATORS, Types, code_size, growths, operator_of
 from programs import MakeOperator
 from xdsl.dialects.builtin import f64
 
-from relex.dialects.relex import AsSizesOp, UnpackPairsOp
+from relex.dialects.relex import AsSizesOp
+from relex.dialects.relex.block_panels import UnpackOp
 from relex.dialects.relex.random_numbers import RandomTensor
 from relex.dialects.target.machine import Target
 
@@ -17,7 +18,7 @@ TARGET = Target("x86_64-unknown-linux-gnu", "haswell", "+avx2,+fma")
 FEW = 500
 """Operations that cannot hold a copy for each vector of 4096 elements."""
 
-NEVER = RandomTensor | AsSizesOp | UnpackPairsOp
+NEVER = RandomTensor | AsSizesOp | UnpackOp
 """The shape of random numbers is a property, the size of their key is fixed, sizes are as many as dimensions, and the
 columns of unpacked weights are a property."""
 

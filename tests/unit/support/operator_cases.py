@@ -336,6 +336,7 @@ CASES: list[tuple[MakeOperator, list[Array]]] = [
     ),
     (partial(ops.UnpackScalesOp, layout="Q4_0"), [_panels(2, 4)]),
     (partial(ops.UnpackScalesOp, layout="Q4_K"), [_panels(1, 16)]),
+    (partial(ops.UnpackNumbersOp, layout="Q6_K", columns=40), [_factors(1, 2, 16), _panels(2, 192)]),
     (partial(ops.UnpackPairsOp, layout="Q4_0", columns=40), [_factors(1, 2, 2), _panels(2, 32)]),
     (partial(ops.UnpackPairsOp, layout="Q5_1", columns=32), [_factors(2, 1, 1), _panels(1, 20)]),
     (partial(ops.SoftmaxOp, safe=True), [np.where(_HIDDEN, -np.float32(np.inf), _images(3, 5))]),

@@ -1,7 +1,8 @@
-"""Weights in blocks that become pairs of numbers of bf16."""
+"""Weights in blocks, in panels of columns, that become numbers of f32, or pairs of numbers of bf16."""
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Mapping, Sequence
 from math import prod
 
@@ -69,19 +70,8 @@ class UnpackScalesOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.IN
         return np.ascontiguousarray(np.stack([in_panels(part) for part in found]))
 
 
-@declared
-class UnpackPairsOp(Operator, pattern=OpPattern.INJECTIVE):
-    """
-    Words `[K / 2, N]` of two numbers of bf16 each, as `relex.matmul_pairs` multiplies them on the right: numbers in
-    blocks, as `relex.dequantize_blocks` defines them, rounded. `factors` are the scales, and perhaps minima, that
-    `relex.unpack_scales` returns, `digits` are bytes in panels `[panels, bytes, 32]` of 32 of the `columns`, of which
-    the last panel may have more.
-
-    ```mlir
-    %w = relex.unpack_pairs %factors, %digits layout = "Q4_0" columns = 40
-        : (tensor<1x2x2x32xf32>, tensor<2x32x32xui8>) -> tensor<32x40xi32>
-    ```
-    """
+class UnpackOp(Operator, ABC):
+    """An operator that unpacks the digits of a weight in panels, and multiplies them with their factors."""
 
     factors = tensor_operand_def()
     digits = tensor_operand_def()
@@ -100,9 +90,7 @@ class UnpackPairsOp(Operator, pattern=OpPattern.INJECTIVE):
         expect_equal(panels, -(-columns // PANEL), "panels of digits and of columns")
         if list(factors) != [_factors(layout), panels, blocks * prod(layout.groups), PANEL]:
             raise InferenceError(f"expected factors of each group of the digits, found {shape_str(factors)}")
-        if layout.numbers[-1] % 2:
-            raise InferenceError(f"expected pairs of numbers, found {layout.numbers[-1]} next to each other")
-        return SizedType(i32, (blocks * layout.size // 2, columns))
+        return SizedType(f32, (blocks * layout.size, columns))
 
     def evaluate(self, factors: Array, digits: Array) -> Array:
         layout, columns = layout_of(self.properties), _of_panels(digits)
@@ -112,9 +100,47 @@ class UnpackPairsOp(Operator, pattern=OpPattern.INJECTIVE):
         whole = numbers.reshape(*scale.shape[:2], -1) * scale
         for part in minimum:
             whole = whole + part
-        narrow = cast(whole, bf16).view(np.uint16).reshape(len(columns), -1)[: as_integer(self.columns)]
-        low, high = (narrow[:, n::2].astype(np.uint32) for n in (0, 1))
-        return np.ascontiguousarray((low | high << 16).T).view(np.int32)
+        return np.ascontiguousarray(whole.reshape(len(columns), -1)[: as_integer(self.columns)].T)
+
+
+@declared
+class UnpackNumbersOp(UnpackOp, exactness=Exactness.NUMBERS, pattern=OpPattern.INJECTIVE):
+    """
+    Numbers `[K, N]` in blocks, as `relex.dequantize_blocks` defines them. `factors` are the scales, and perhaps minima,
+    that `relex.unpack_scales` returns, `digits` are bytes in panels `[panels, bytes, 32]` of 32 of the `columns`, of
+    which the last panel may have more.
+
+    ```mlir
+    %w = relex.unpack_numbers %factors, %digits layout = "Q4_0" columns = 40
+        : (tensor<1x2x2x32xf32>, tensor<2x32x32xui8>) -> tensor<64x40xf32>
+    ```
+    """
+
+
+@declared
+class UnpackPairsOp(UnpackOp, pattern=OpPattern.INJECTIVE):
+    """
+    Words `[K / 2, N]` of two numbers of bf16 each, as `relex.matmul_pairs` multiplies them on the right: the numbers of
+    `relex.unpack_numbers`, rounded.
+
+    ```mlir
+    %w = relex.unpack_pairs %factors, %digits layout = "Q4_0" columns = 40
+        : (tensor<1x2x2x32xf32>, tensor<2x32x32xui8>) -> tensor<32x40xi32>
+    ```
+    """
+
+    @classmethod
+    def infer(cls, operands: Sequence[SizedType], properties: Mapping[str, Attribute]) -> SizedType:
+        terms, columns = super().infer(operands, properties).get_shape()
+        layout = layout_of(properties)
+        if layout.numbers[-1] % 2:
+            raise InferenceError(f"expected pairs of numbers, found {layout.numbers[-1]} next to each other")
+        return SizedType(i32, (terms // 2, columns))
+
+    def evaluate(self, factors: Array, digits: Array) -> Array:
+        narrow = cast(super().evaluate(factors, digits), bf16).view(np.uint16)
+        low, high = (narrow[n::2].astype(np.uint32) for n in (0, 1))
+        return (low | high << 16).view(np.int32)
 
 
 def _factors(layout: BlockLayout) -> int:

@@ -1,4 +1,4 @@
-"""Weights in blocks that become pairs of numbers of bf16."""
+"""Weights in blocks, in panels of columns, that become numbers of f32, or pairs of numbers of bf16."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from math import prod
 
 from xdsl.dialects.builtin import IntegerType, Signedness, bf16, i32
 
-from relex.dialects.relex import UnpackPairsOp, UnpackScalesOp
+from relex.dialects.relex import UnpackNumbersOp, UnpackPairsOp, UnpackScalesOp
 from relex.dialects.relex.block_layouts import Bytes
-from relex.dialects.relex.block_pairs import PANEL
+from relex.dialects.relex.block_panels import PANEL, UnpackOp
 from relex.dialects.relex.block_quantized import layout_of
 from relex.lowering import te
 from relex.lowering.legalizations.elementwise import ScalarFunctions
@@ -34,28 +34,49 @@ def unpack_scales(op: UnpackScalesOp, scales: te.Tensor) -> te.Tensor:
     return te.compute(result_shape(op, scales), element, name="factors")
 
 
+@legalizes(UnpackNumbersOp)
+def unpack_numbers(op: UnpackNumbersOp, factors: te.Tensor, digits: te.Tensor) -> te.Tensor:
+    """Legalize to digits times scales, plus minima."""
+    sizes = layout_of(op.properties).numbers
+
+    def element(term: te.Axis, column: te.Axis) -> te.PrimExpr:
+        return _number(op, factors, digits, term // prod(sizes), _places(term, sizes)[1:], column)
+
+    return te.compute(result_shape(op, factors, digits), element, name="unpacked")
+
+
 @legalizes(UnpackPairsOp)
 def unpack_pairs(op: UnpackPairsOp, factors: te.Tensor, digits: te.Tensor) -> te.Tensor:
     """Legalize to words of two numbers, rounded."""
-    layout, f = layout_of(op.properties), ScalarFunctions()
-    pairs = (*layout.numbers[:-1], layout.numbers[-1] // 2)
+    *others, last = layout_of(op.properties).numbers
+    sizes, f = (*others, last // 2), ScalarFunctions()
 
     def element(word: te.Axis, column: te.Axis) -> te.PrimExpr:
-        panel, place = column // PANEL, column % PANEL
-        group = word // prod(pairs)
-        block, *places = _places(word, (*layout.groups, *pairs))
-        byte = _bytes_of(digits, panel, block, layout.digit_bytes, place)
+        *outer, place = _places(word, sizes)[1:]
 
         def number(n: int) -> te.PrimExpr:
-            digit = layout.digit(f, byte, *places[:-1], 2 * places[-1] + n)
-            whole = digit * factors[0, panel, group, place]
-            if layout.minimum is not None:
-                whole = whole + factors[1, panel, group, place]
+            whole = _number(op, factors, digits, word // prod(sizes), [*outer, 2 * place + n], column)
             return te.cast(te.bitcast(te.cast(whole, bf16), UI16), i32)
 
         return f.bitwise_or(number(0), f.left_shift(number(1), 16))
 
     return te.compute(result_shape(op, factors, digits), element, name="unpacked")
+
+
+def _number(
+    op: UnpackOp,
+    factors: te.Tensor,
+    digits: te.Tensor,
+    group: te.PrimExpr,
+    places: Sequence[te.PrimExpr],
+    column: te.PrimExpr,
+) -> te.PrimExpr:
+    """Return the number at a place in a group of a column."""
+    layout, panel, place = layout_of(op.properties), column // PANEL, column % PANEL
+    block, *groups = _places(group, layout.groups)
+    byte = _bytes_of(digits, panel, block, layout.digit_bytes, place)
+    whole = layout.digit(ScalarFunctions(), byte, *groups, *places) * factors[0, panel, group, place]
+    return whole if layout.minimum is None else whole + factors[1, panel, group, place]
 
 
 def _bytes_of(part: te.Tensor, panel: te.PrimExpr, block: te.PrimExpr, count: int, place: te.PrimExpr) -> Bytes:
