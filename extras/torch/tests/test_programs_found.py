@@ -68,9 +68,9 @@ def test_samples_of_images(mode: str, padding: str) -> None:
         return [functional.grid_sample(x, grid, mode, padding, aligned) for aligned in (False, True)]
 
     function = compiled_alone(sampled, dynamic=True)
-    # PyTorch compiles anew for sizes of 1.
-    for sizes in ((2, 3, 5, 4), (3, 2, 3, 6)):
-        x, grid = torch.randn(sizes), 1.5 * torch.randn(sizes[0], 3, 4, 2)
+    # PyTorch compiles anew for sizes of 1, and where sizes that were equal in the first call are not.
+    for sizes in ((5, 3, 6, 7), (2, 2, 3, 6)):
+        x, grid = torch.randn(sizes), 1.5 * torch.randn(sizes[0], 8, 4, 2)
         torch.testing.assert_close(function(x, grid), sampled(x, grid), rtol=1e-4, atol=1e-5)
     image = torch.randn(2, 2, 3, 3)
     torch.testing.assert_close(function(image, GRID), sampled(image, GRID), equal_nan=True)
