@@ -8,7 +8,7 @@ from operator_sizes import Growth, code_size, growths, operator_of
 from xdsl.dialects.builtin import f64
 
 from relex.dialects.relex import AsSizesOp
-from relex.dialects.relex.block_panels import UnpackOp
+from relex.dialects.relex.block_panels import Unpacking
 from relex.dialects.relex.random_numbers import RandomTensor
 from relex.dialects.target.machine import Target
 
@@ -28,7 +28,7 @@ def test_no_operator_is_forgotten() -> None:
         kind
         for make, operands in CASES
         if any(operand.ndim for operand in operands)
-        and not issubclass(kind := operator_of(make), RandomTensor | AsSizesOp | UnpackOp)
+        and not issubclass(kind := operator_of(make), RandomTensor | AsSizesOp | Unpacking)
     }
 
 
