@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness, bf16, i32
 
 from relex.dialects.relex import UnpackNumbersOp, UnpackPairsOp, UnpackScalesOp
 from relex.dialects.relex.block_layouts import Bytes
-from relex.dialects.relex.block_panels import PANEL, UnpackOp
+from relex.dialects.relex.block_panels import PANEL, Unpacking
 from relex.dialects.relex.block_quantized import layout_of
 from relex.lowering import te
 from relex.lowering.legalizations.elementwise import ScalarFunctions
@@ -64,7 +64,7 @@ def unpack_pairs(op: UnpackPairsOp, factors: te.Tensor, digits: te.Tensor) -> te
 
 
 def _number(
-    op: UnpackOp,
+    op: Unpacking,
     factors: te.Tensor,
     digits: te.Tensor,
     group: te.PrimExpr,

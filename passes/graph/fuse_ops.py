@@ -15,7 +15,7 @@ from xdsl.traits import is_side_effect_free
 from relex.dialects.dtypes import is_emulated, record_of
 from relex.dialects.names import Names
 from relex.dialects.relex import PRIMITIVE_ATTR, AstypeOp, CallOp, CallTirOp, ConstantOp, Operator
-from relex.dialects.relex.block_panels import UnpackOp
+from relex.dialects.relex.block_panels import Unpacking
 from relex.dialects.relex.types import is_bytes, tensor_type
 from relex.dialects.reserved import RESERVED
 from relex.dialects.symbols import erase_unused
@@ -266,7 +266,7 @@ def _widens_stored_floats(op: Operation | Block) -> TypeGuard[AstypeOp]:
 
 def _unpacks(op: Operation | Block) -> bool:
     """Return whether an operator unpacks a weight for one product, which packs it into its tiles at the same time."""
-    return isinstance(op, UnpackOp) and op.result.has_one_use()
+    return isinstance(op, Unpacking) and op.result.has_one_use()
 
 
 def _widens_bytes(op: Operation) -> bool:

@@ -70,7 +70,7 @@ class UnpackScalesOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.IN
         return np.ascontiguousarray(np.stack([in_panels(part) for part in found]))
 
 
-class UnpackOp(Operator, ABC):
+class Unpacking(Operator, ABC):
     """An operator that unpacks the digits of a weight in panels, and multiplies them with their factors."""
 
     factors = tensor_operand_def()
@@ -104,7 +104,7 @@ class UnpackOp(Operator, ABC):
 
 
 @declared
-class UnpackNumbersOp(UnpackOp, exactness=Exactness.NUMBERS, pattern=OpPattern.INJECTIVE):
+class UnpackNumbersOp(Unpacking, exactness=Exactness.NUMBERS, pattern=OpPattern.INJECTIVE):
     """
     Numbers `[K, N]` in blocks, as `relex.dequantize_blocks` defines them. `factors` are the scales, and perhaps minima,
     that `relex.unpack_scales` returns, `digits` are bytes in panels `[panels, bytes, 32]` of 32 of the `columns`, of
@@ -118,7 +118,7 @@ class UnpackNumbersOp(UnpackOp, exactness=Exactness.NUMBERS, pattern=OpPattern.I
 
 
 @declared
-class UnpackPairsOp(UnpackOp, pattern=OpPattern.INJECTIVE):
+class UnpackPairsOp(Unpacking, pattern=OpPattern.INJECTIVE):
     """
     Words `[K / 2, N]` of two numbers of bf16 each, as `relex.matmul_pairs` multiplies them on the right: the numbers of
     `relex.unpack_numbers`, rounded.

@@ -7,10 +7,10 @@ from xdsl.ir import Operation, SSAValue
 from relex.dialects import relex
 from relex.dialects.arrays import Array
 from relex.dialects.op_edits import insert_before
-from relex.dialects.relex.block_panels import UnpackOp, in_panels
+from relex.dialects.relex.block_panels import Unpacking, in_panels
 
 
-def unpacked(kind: type[UnpackOp], before: Operation, layout: str, scales: Array, digits: Array) -> SSAValue:
+def unpacked(kind: type[Unpacking], before: Operation, layout: str, scales: Array, digits: Array) -> SSAValue:
     """Insert operators before another one that unpack constant bytes, and return what they make of them. They do not
     become constants, which would be much larger."""
     scale_bytes, digit_bytes = (relex.ConstantOp(in_panels(part)) for part in (scales, digits))

@@ -5,7 +5,7 @@
 // RUN: relex-run %s --input %t.x.npy --params %t.p.npz --strict | filecheck %s
 // RUN: relex-run %s --input %t.x.npy --params %t.p.npz --approximate | filecheck %s
 // RUN: relex-run %s --input %t.x.npy --params %t.p.npz --approximate --dump-pass-pipeline 2>&1 | filecheck %s --check-prefix=APPROXIMATE
-// APPROXIMATE: block-channels,winograd-conv2d,pack-bytes,join-rows
+// APPROXIMATE: block-channels,winograd-conv2d,pack-bytes,unpack-blocks,join-rows
 // RUN: relex-run - --input %t.x.npy --params %t.p.npz < %s | filecheck %s
 // CHECK:      {{\[\[}} 2., -1.,  4.]]
 // CHECK-NEXT: {{\[\[}}2., 0., 4.]]
