@@ -84,7 +84,7 @@ class RoundBlocksOp(OfBlocks, exactness=Exactness.NUMBERS, pattern=OpPattern.OUT
 
 
 @declared
-class BlockScalesOp(OfBlocks, exactness=Exactness.NUMBERS, pattern=OpPattern.REDUCTION):
+class BlockScalesOp(OfBlocks, exactness=Exactness.NUMBERS, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
     """
     The scales of numbers in blocks along the last dimension, by which `relex.round_blocks` rounds them.
 
