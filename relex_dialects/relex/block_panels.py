@@ -66,7 +66,7 @@ class UnpackScalesOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.IN
         columns = _of_panels(scales)
         no_digits = np.zeros((len(columns), columns.shape[1] // layout.scale_bytes * layout.digit_bytes), np.uint8)
         _, *factors = numbers_of(layout, columns, no_digits)
-        found = [part.reshape(len(columns), -1) for part in factors if part is not None]
+        found = [part.reshape(len(columns), prod(part.shape[1:])) for part in factors if part is not None]
         return np.ascontiguousarray(np.stack([in_panels(part) for part in found]))
 
 
@@ -97,10 +97,11 @@ class Unpacking(Operator, ABC):
         no_scales = np.zeros((len(columns), columns.shape[1] // layout.digit_bytes * layout.scale_bytes), np.uint8)
         numbers, *_ = numbers_of(layout, no_scales, columns)
         scale, *minimum = (_of_panels(part)[..., None] for part in factors)
-        whole = numbers.reshape(*scale.shape[:2], -1) * scale
+        whole = numbers.reshape(*scale.shape[:2], prod(layout.numbers)) * scale
         for part in minimum:
             whole = whole + part
-        return np.ascontiguousarray(whole.reshape(len(columns), -1)[: as_integer(self.columns)].T)
+        terms = whole.shape[1] * whole.shape[2]
+        return np.ascontiguousarray(whole.reshape(len(columns), terms)[: as_integer(self.columns)].T)
 
 
 @declared
@@ -151,8 +152,8 @@ def _factors(layout: BlockLayout) -> int:
 def in_panels(part: Array) -> Array:
     """Return `[N, count]` in panels `[panels, count, 32]`; zeros fill the last one."""
     filled = np.pad(part, [(0, -len(part) % PANEL), (0, 0)])
-    return np.ascontiguousarray(filled.reshape(-1, PANEL, part.shape[1]).transpose(0, 2, 1))
+    return np.ascontiguousarray(filled.reshape(len(filled) // PANEL, PANEL, part.shape[1]).transpose(0, 2, 1))
 
 
 def _of_panels(panels: Array) -> Array:
-    return np.ascontiguousarray(panels.transpose(0, 2, 1)).reshape(-1, panels.shape[1])
+    return np.ascontiguousarray(panels.transpose(0, 2, 1)).reshape(len(panels) * PANEL, panels.shape[1])

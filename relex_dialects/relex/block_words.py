@@ -35,7 +35,7 @@ def scales_of_blocks(data: Array, size: int) -> Array:
 
 def digits_of_blocks(data: Array, scales: Array) -> Array:
     """Return data in blocks, each times the reciprocal of its scale, as bytes."""
-    blocks = data.reshape(*scales.shape, data.shape[-1] // scales.shape[-1])
+    blocks = data.reshape(*scales.shape, data.shape[-1] // max(scales.shape[-1], 1))
     with np.errstate(divide="ignore"):
         factors = np.where(scales > 0, np.float32(1) / scales, np.float32(0))
     return cast(np.round(blocks * factors[..., None]), i8).reshape(data.shape)
@@ -126,8 +126,8 @@ class BlockDigitsOp(Operator, exactness=Exactness.NUMBERS, pattern=OpPattern.INJ
         expect_element_type(operands[1], (f32,), "scales")
         if not scales or len(data) != len(scales):
             raise InferenceError("expected data and a scale for each block of them, of the same rank")
-        if not isinstance(scales[-1], int) or not scales[-1]:
-            raise InferenceError("expected a known number of scales for a row")
+        if not isinstance(data[-1], int) or not isinstance(scales[-1], int) or not scales[-1]:
+            raise InferenceError("expected rows of a known size, and a known number of scales for each")
         _expect_blocks(operands[0], scales[-1])
         for d, (size, count) in enumerate(zip(data[:-1], scales[:-1], strict=True)):
             expect_equal(count, size, f"sizes {d} of scales and data")
@@ -173,6 +173,8 @@ class DenseWordsOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
             expect_element_type(t, (kind,), what)
         if not data or len(data) != len(data_scales) or (len(scales), len(digits)) != (2, 2):
             raise InferenceError("expected data and their scales of the same rank, and scales and digits of rank 2")
+        if not all(isinstance(size, int) for size in (data[-1], data_scales[-1], scales[1], digits[1])):
+            raise InferenceError("expected rows of known sizes")
         for d, (size, count) in enumerate(zip(data[:-1], data_scales[:-1], strict=True)):
             expect_equal(count, size, f"sizes {d} of data and their scales")
         expect_equal(scales[0], digits[0], "first sizes of scales and digits")
@@ -205,13 +207,15 @@ class DenseWordsOp(Operator, pattern=OpPattern.OUT_ELEMENTWISE_FUSABLE):
         numbers = digits_in_words(digits, self.halves, in_pairs=self.in_pairs) + as_integer(self.least)
         x = shorts(data, -1) if self.in_pairs else unpacked(data, -1, np.int8)
         x = x.reshape(rows, data_scales.shape[-1], size)
-        sums = np.einsum("rgk,cgk->rgc", x, numbers.reshape(columns, -1, size)).astype(np.float32)
+        numbers = numbers.reshape(columns, data_scales.shape[-1], size)
+        sums = np.einsum("rgk,cgk->rgc", x, numbers).astype(np.float32)
         # The digits do not matter: only scales and minima are taken.
         _, factors, minima = numbers_of(layout, scales, np.zeros((columns, blocks * layout.digit_bytes), np.uint8))
         of_data = data_scales.reshape(rows, data_scales.shape[-1])
-        found = np.einsum("rgc,cg,rg->rc", sums, factors.reshape(columns, -1), of_data)
+        of_groups = (columns, data_scales.shape[-1])
+        found = np.einsum("rgc,cg,rg->rc", sums, factors.reshape(of_groups), of_data)
         if minima is not None:
-            found = found + np.einsum("rg,cg->rc", of_data * x.sum(-1), minima.reshape(columns, -1))
+            found = found + np.einsum("rg,cg->rc", of_data * x.sum(-1), minima.reshape(of_groups))
         return found.astype(np.float32).reshape(*data.shape[:-1], columns)
 
 
@@ -223,7 +227,7 @@ def digits_in_words(words: Array, halves: int, *, in_pairs: bool = False) -> Arr
         quads = np.concatenate([quads & 15, quads >> 4], -1)
     elif in_pairs:
         quads = quads[..., EVEN_THEN_ODD]
-    return quads.reshape(*words.shape[:-1], -1)
+    return quads.reshape(*words.shape[:-1], words.shape[-1] * halves * BYTES)
 
 
 def words_of_digits(digits: Array, halves: int, *, in_pairs: bool = False) -> Array:

@@ -8,7 +8,7 @@ from programs import MakeOperator
 from xdsl.dialects.builtin import f64
 
 from relex.dialects.relex import AsSizesOp
-from relex.dialects.relex.block_panels import UnpackOp
+from relex.dialects.relex.block_panels import Unpacking
 from relex.dialects.relex.random_numbers import RandomTensor
 from relex.dialects.target.machine import Target
 
@@ -18,7 +18,7 @@ TARGET = Target("x86_64-unknown-linux-gnu", "haswell", "+avx2,+fma")
 FEW = 500
 """Operations that cannot hold a copy for each vector of 4096 elements."""
 
-NEVER = RandomTensor | AsSizesOp | UnpackOp
+NEVER = RandomTensor | AsSizesOp | Unpacking
 """The shape of random numbers is a property, the size of their key is fixed, sizes are as many as dimensions, and the
 columns of unpacked weights are a property."""
 
