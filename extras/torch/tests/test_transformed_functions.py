@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from compiling import compiled_alone
 
+from relex.dialects.errors import CompileError
+
 torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed; make torch installs it")
 pytestmark = [
     pytest.mark.usefixtures("fresh"),
@@ -52,7 +54,7 @@ def test_state_after_errors() -> None:
         last = next(node for node in graph.graph.nodes if "decrement" in str(node.target))
         with graph.graph.inserting_before(last):
             node = graph.graph.call_function(failing, (last.prev.args[0],))
-        with pytest.raises(ValueError, match="no function of torch"):
+        with pytest.raises(CompileError, match="ValueError: no function of torch"):
             tracing.trace(graph)
         graph.graph.erase_node(node)
         return graph.forward

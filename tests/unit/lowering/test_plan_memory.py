@@ -7,6 +7,7 @@ import operator
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,15 @@ from relex.dialects.errors import CompileRemark
 from relex.dialects.relex import Operator
 from relex.dialects.sizes import Size, evaluate, named
 from relex.dialects.tir import CallLoopsOp, PrimFuncOp
-from relex.lowering import ConvertTirToScfPass, ExpandDot4Pass, LegalizeOpsPass, LowerCallTirPass, PlanMemoryPass
+from relex.lowering import (
+    ConvertTirToScfPass,
+    ExpandDot4Pass,
+    ExpandFloatsPass,
+    ExpandLookUpsPass,
+    LegalizeOpsPass,
+    LowerCallTirPass,
+    PlanMemoryPass,
+)
 from relex.lowering.memory import offsets as offsets_module
 from relex.lowering.memory.offsets import LiveRange, Timeline, compact, end, most_in_use, place
 from relex.lowering.plan_memory import ALIGNMENT, offsets_of
@@ -280,7 +289,8 @@ def check(graph: ModuleOp, calls: Sequence[Sequence[Array]]) -> None:
     interface = signatures(graph)
     reference = interpret(before, interface=interface)["main"]
     planned = interpret(after, interface=interface, checked=True)["main"]
-    code = compile_core(str(ExpandDot4Pass()(ConvertTirToScfPass()(after))))
+    passes = (ConvertTirToScfPass(), ExpandFloatsPass(), ExpandDot4Pass(), ExpandLookUpsPass())
+    code = compile_core(str(reduce(lambda module, lower: lower(module), passes, after)))
     for inputs in calls:
         wanted = as_list(reference(*inputs))
         Shadow(main_of(after), [array.shape for array in (*inputs, *wanted)])

@@ -222,6 +222,8 @@ def test_constants_that_are_read_are_not_copied_again(saved: Path):
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 def test_files_are_closed(saved: Path):
+    # What tests before it left open is closed whenever it is collected.
+    gc.collect()
     before = os.listdir("/proc/self/fd")
     found = load(saved)
     assert len(os.listdir("/proc/self/fd")) > len(before)
