@@ -267,7 +267,9 @@ def regions(draw: Draw) -> None:
     corners = [draw.uniform(0, 2, (count, 2)), draw.uniform(2.5, 4.5, (count, 2))]
     draw.data("rois", (count, 4), lambda: np.concatenate([corner() for corner in corners], 1))
     draw.data("batch_indices", (count,), draw.integers(0, n, (count,)))
-    draw.attributes.update(output_height=draw.pick(1, 2), output_width=draw.pick(1, 3), sampling_ratio=draw.pick(1, 2))
+    draw.attributes.update(
+        output_height=draw.pick(1, 2), output_width=draw.pick(1, 3), sampling_ratio=draw.pick(0, 1, 2)
+    )
     draw.choose("mode", "avg", "max")
     draw.choose("spatial_scale", 0.5)
     draw.choose("coordinate_transformation_mode", "half_pixel", "output_half_pixel")

@@ -254,7 +254,7 @@ REFUSALS: tuple[tuple[str, str], ...] = (
     ("expected a shape that .* elements fit|a size of -1 that is .* divided by", "LinearAttention Reshape"),
     # A shape with -1 and 0: the standard has no meaning for it.
     (r"(at run time: )?'relex.as_sizes' (op failed: )?.*expected (a size|sizes) from 0", "Reshape"),
-    ("the dynamic size .* (times .*, which is rounded|resized to)", "Resize Upsample"),
+    ("the (dynamic )?size .* (times .*, which is rounded|resized to)", "Resize Upsample"),
     ("'FeatureVectorizer' node attribute 'inputdimensions': expected the widths of the inputs", "FeatureVectorizer"),
     ("expected operands of a type to compute with", "TensorScatter"),
     ("expected windows of . elements at most", "LRN"),

@@ -87,6 +87,10 @@ def test_determinants_that_are_refused() -> None:
     [
         {"mode": "avg", "sampling_ratio": 3, "spatial_scale": 0.5},
         {"mode": "max", "sampling_ratio": 1, "coordinate_transformation_mode": "output_half_pixel"},
+        # As many samples as pixels: of regions without extent there are none, or one.
+        {"mode": "avg", "coordinate_transformation_mode": "half_pixel"},
+        {"mode": "avg", "spatial_scale": 0.5, "coordinate_transformation_mode": "output_half_pixel"},
+        {"mode": "max", "spatial_scale": 0.5, "coordinate_transformation_mode": "half_pixel"},
     ],
 )
 def test_regions_of_dynamic_number_and_size(attributes: dict[str, Any]) -> None:
@@ -99,12 +103,6 @@ def test_regions_of_dynamic_number_and_size(attributes: dict[str, Any]) -> None:
     # Inside, partly outside, without extent, far outside.
     regions = np.array([[0, 0, 9, 11], [-3, 2, 4, 30], [2, 2, 2, 2], [20, 20, 40, 40]], np.float32)
     compare(model([aligned], inputs, ["y"]), [numbers(3, 2, 6, 5), regions, np.array([0, 2, 1, 0])], native=False)
-
-
-def test_samples_whose_number_depends_on_regions() -> None:
-    inputs = [value("x", FLOAT, [1, 1, 4, 4]), value("r", FLOAT, [2, 4]), value("b", INT64, [2])]
-    with pytest.raises(CompileError, match="attribute 'sampling_ratio': samples whose number depends on the regions"):
-        from_onnx(model([node("RoiAlign", "x r b", "y")], inputs, ["y"]))
 
 
 @pytest.mark.parametrize("sizes", [(6, 5, 3, 4), ("height", "width", "a", "b")])

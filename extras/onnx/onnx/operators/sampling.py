@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from math import prod
@@ -67,53 +68,94 @@ def _steps(length: int, aligned: bool) -> Array:
     return (2 * np.arange(length) + 1) / max(length, 1) - 1
 
 
+@dataclass(frozen=True)
+class Samples:
+    """The samples of the cells of regions along a dimension."""
+
+    length: Size
+    """The number of samples of a cell, or of the cell that has most."""
+
+    counts: Operand | None
+    """The number of samples of the cells of each region, `[regions, 1, 1]`; None if all have `length`."""
+
+    taps: list[tuple[Operand, Operand]]
+    """The two places around each sample, `[regions, cells, length]`, with weights, which are 0 outside."""
+
+
 @imports("RoiAlign")
 def align(node: OnnxNode, x: Tensor, regions: Tensor, batch: Tensor) -> Operand:
-    """The mean, or the maximum, of samples in each cell of regions. In older versions, positions are corners."""
+    """The mean, or the maximum, of samples in each cell of regions. In older versions, positions are corners. Without a
+    number of samples, a cell has as many along a dimension as it has pixels, rounded up."""
     is_half = node.text("coordinate_transformation_mode", "output_half_pixel") == "half_pixel"
     offset = 0.5 if is_half else 0.0
     n, c, height, width = node.shape(x)
-    samples = node.integer("sampling_ratio")
-    if samples < 1:
-        refuse("samples whose number depends on the regions", "sampling_ratio")
     edges = op.subtract(op.multiply(regions, node.like(node.number("spatial_scale", 1.0), x)), node.like(offset, x))
     cells = [node.integer("output_height", 1), node.integer("output_width", 1)]
     rows, columns = (
-        _cells(node, edges, 1 - d, cells[d], samples, size, smallest=0.0 if offset else 1.0)
+        _samples(node, edges, 1 - d, cells[d], size, smallest=0.0 if offset else 1.0)
         for d, size in enumerate((height, width))
     )
     flat = node.reshape(op.permute_dims(x, [0, 2, 3, 1]), [count([n, height, width]), c])
-    first = op.multiply(op.expand_dims(op.astype(batch, i64), [1, 2]), Known(count([height, width])))
+    first = op.multiply(op.expand_dims(op.astype(batch, i64), [1, 2, 3, 4]), Known(count([height, width])))
     parts: list[Operand] = []
-    for (row, by_row), (column, by_column) in product(rows, columns):
-        place = op.add(op.multiply(op.expand_dims(row, 2), Known(width)), op.expand_dims(column, 1))
-        weight = op.multiply(op.expand_dims(by_row, 2), op.expand_dims(by_column, 1))
-        parts.append(op.multiply(op.take(flat, op.add(first, place), 0), op.expand_dims(weight, 3)))
+    for (row, by_row), (column, by_column) in product(rows.taps, columns.taps):
+        place = op.add(op.multiply(op.expand_dims(row, [3, 4]), Known(width)), op.expand_dims(column, [1, 2]))
+        weight = op.multiply(op.expand_dims(by_row, [3, 4]), op.expand_dims(by_column, [1, 2]))
+        parts.append(op.multiply(op.take(flat, op.add(first, place), 0), op.expand_dims(weight, 5)))
     is_mean = node.text("mode", "avg") == "avg"
     found = reduce(op.add if is_mean else op.maximum, parts)
-    grouped = node.reshape(found, [node.shape(regions)[0], cells[0], samples, cells[1], samples, c])
-    pooled = (op.mean if is_mean else op.max)(grouped, [2, 4])
+    if rows.counts is None or columns.counts is None:
+        pooled = (op.mean if is_mean else op.max)(found, [2, 4])
+    else:
+        pooled = _of_counted(node, found, is_mean, rows, columns)
     return op.permute_dims(pooled, [0, 3, 1, 2])
 
 
-def _cells(
-    node: OnnxNode, edges: Operand, d: int, cells: int, samples: int, size: Size, smallest: float
-) -> list[tuple[Operand, Operand]]:
-    """Return the places around the samples of each region along a dimension, with weights, which are 0 outside."""
-    start, end = (op.strided_slice(edges, [1], [i], [i + 1]) for i in (d, d + 2))
+def _samples(node: OnnxNode, edges: Operand, d: int, cells: int, size: Size, smallest: float) -> Samples:
+    """Return the samples of each region along a dimension."""
+    start, end = (op.expand_dims(op.strided_slice(edges, [1], [i], [i + 1]), 2) for i in (d, d + 2))
     extent = op.subtract(end, start)
     extent = op.maximum(extent, node.like(smallest, extent)) if smallest else extent
-    steps = (np.arange(cells * samples) + 0.5) / (samples * cells)
-    position = op.add(start, op.multiply(extent, node.like(steps, edges)))
-    length = number(node, size, edges)
-    inside = op.logical_and(op.greater_equal(position, node.like(-1, edges)), op.less_equal(position, length))
-    last = op.subtract(length, 1.0)
+    of_cell = op.divide(extent, node.like(cells, edges))
+    length: Size = node.integer("sampling_ratio")
+    counts, steps = None, node.like((np.arange(length) + 0.5) / max(length, 1), edges)
+    if length < 1:
+        counts = node.tensor(op.maximum(op.astype(op.ceil(of_cell), i64), 1 if smallest else 0))
+        # Of no region, too, there is a largest number.
+        every = op.concat(op.reshape(counts, [-1]), Known(np.array([0])), axis=0)
+        (length,) = node.sizes(op.max(every, [0]), "a number of samples")
+        halves = op.add(op.astype(numbers_below(length), node.element_type(edges)), 0.5)
+        steps = op.divide(halves, op.astype(counts, node.element_type(edges)))
+    places = op.add(op.expand_dims(node.like(np.arange(cells), edges), 1), steps)
+    position = op.add(start, op.multiply(of_cell, places))
+    limit = number(node, size, edges)
+    inside = op.logical_and(op.greater_equal(position, node.like(-1, edges)), op.less_equal(position, limit))
+    last = op.subtract(limit, 1.0)
     held = op.minimum(op.maximum(position, 0.0), last)
     low = node.tensor(op.floor(held))
     rest = op.subtract(held, low)
     weights = op.subtract(node.like(1, edges), rest), rest
-    places = op.astype(low, i64), op.astype(op.minimum(op.add(low, node.like(1, edges)), last), i64)
-    return [(p, op.where(inside, w, node.like(0, edges))) for p, w in zip(places, weights, strict=True)]
+    whole = op.astype(low, i64), op.astype(op.minimum(op.add(low, node.like(1, edges)), last), i64)
+    taps = [(p, op.where(inside, w, node.like(0, edges))) for p, w in zip(whole, weights, strict=True)]
+    return Samples(length, counts, taps)
+
+
+def _of_counted(node: OnnxNode, found: Operand, is_mean: bool, rows: Samples, columns: Samples) -> Operand:
+    """Return the means, or the maxima, of samples `[regions, cells, samples, cells, samples, channels]`: of each region,
+    as many as it has, and 0 where it has none."""
+    assert rows.counts is not None
+    assert columns.counts is not None
+    is_one = op.logical_and(
+        op.expand_dims(op.less(op.expand_dims(numbers_below(rows.length), 1), op.expand_dims(rows.counts, 3)), [4, 5]),
+        op.expand_dims(op.less(numbers_below(columns.length), op.expand_dims(columns.counts, [1, 2])), 5),
+    )
+    if is_mean:
+        total = op.sum(op.where(is_one, found, node.like(0, found)), [2, 4])
+        number_of = op.maximum(op.multiply(rows.counts, columns.counts), 1)
+        return op.divide(total, op.astype(op.expand_dims(number_of, 3), node.element_type(found)))
+    largest = op.max(op.where(is_one, found, node.like(-np.inf, found)), [2, 4])
+    has_one = op.greater(op.multiply(rows.counts, columns.counts), 0)
+    return op.where(op.expand_dims(has_one, 3), largest, node.like(0, found))
 
 
 @imports("DeformConv")

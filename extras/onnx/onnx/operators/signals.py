@@ -44,7 +44,7 @@ def _along(node: OnnxNode, x: Tensor, length: Tensor | None, axis: int) -> Opera
 
 def _parts(node: OnnxNode, x: Operand, rank: int) -> tuple[Operand, Operand | None]:
     """Return the real and the imaginary part of numbers along the last dimension but one."""
-    kinds = node.shape(x)[rank - 2]
+    kinds = node.closed(node.shape(x)[rank - 2], "numbers with parts along a dynamic dimension")
     return part_at(x, rank - 2, 0), None if kinds == 1 else part_at(x, rank - 2, 1)
 
 
@@ -54,7 +54,7 @@ def _resized(node: OnnxNode, x: Operand, size: Size) -> Operand:
     if old == size:
         return x
     if not isinstance(old, int) or not isinstance(size, int):
-        refuse(f"a transform of {size} of {old} numbers; fix the sizes with `shapes=`")
+        refuse(f"a transform along a dynamic dimension, of {size} of {old} numbers; fix the sizes with `shapes=`")
     if old > size:
         return op.strided_slice(x, [-1], [0], [size])
     return op.pad(x, [*(0 for _ in range(2 * len(others))), 0, size - old])
