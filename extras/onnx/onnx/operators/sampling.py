@@ -141,8 +141,8 @@ def _samples(node: OnnxNode, edges: Operand, d: int, cells: int, size: Size, sma
 
 
 def _of_counted(node: OnnxNode, found: Operand, is_mean: bool, rows: Samples, columns: Samples) -> Operand:
-    """Return the means, or the maxima, of samples `[regions, cells, samples, cells, samples, channels]`: of each region,
-    as many as it has, and 0 where it has none."""
+    """Return the means, or the maxima, of samples `[regions, cells, samples, cells, samples, channels]`: of each
+    region, as many as it has, and 0 where it has none."""
     assert rows.counts is not None
     assert columns.counts is not None
     is_one = op.logical_and(
