@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -78,7 +79,7 @@ class Samples:
     counts: Operand | None
     """The number of samples of the cells of each region, `[regions, 1, 1]`; None if all have `length`."""
 
-    taps: list[tuple[Operand, Operand]]
+    taps: Sequence[tuple[Operand, Operand]]
     """The two places around each sample, `[regions, cells, length]`, with weights, which are 0 outside."""
 
 
