@@ -182,6 +182,13 @@ def is_float_dtype(dtype: np.dtype[Any]) -> bool:
     return dtype.name in DTYPES and _RECORDS[DTYPES[dtype.name]].is_float
 
 
+def converted(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Return numbers as those of a dtype. Floats that NumPy lacks are made by way of f32, as by compiled code, so
+    that wider numbers are rounded twice. Versions of the extension differ in that."""
+    by_f32 = is_float_dtype(dtype) and not _RECORDS[DTYPES[dtype.name]].in_numpy
+    return (x.astype(np.float32) if by_f32 else x).astype(dtype)
+
+
 def element_type_of(dtype: np.dtype[Any]) -> Attribute:
     """Return the element type of a NumPy dtype. Raises `DTypeError` if there is none."""
     if dtype.name not in DTYPES:

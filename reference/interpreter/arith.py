@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Operation
 
-from relex.dialects.dtypes import array_from_dense
+from relex.dialects.dtypes import array_from_dense, converted
 from relex.dialects.errors import stop, unsupported
 from relex.dialects.tir import Dot2iOp, Dot2Op, Dot4Op, TableLookUpOp
 from relex.dialects.upstream.arith import RemFOp
@@ -258,7 +258,7 @@ def interpret_float_cast(op: arith.ExtFOp | arith.TruncFOp) -> Unary:
     """Convert floats to another float type."""
     dtype_of(op, op.input.type)
     dtype = dtype_of(op, op.result.type)
-    return lambda a: a.astype(dtype)
+    return lambda a: converted(a, dtype)
 
 
 INTEGER_CASTS = (arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.IndexCastOp)
@@ -282,7 +282,7 @@ def convert(op: Operation, kind: type[Operation]) -> Unary:
     if kind in TO_FLOATS:
         numbers, dtype = integers(op, source), dtype_of(op, target)
         read = numbers.signed if kind is arith.SIToFPOp else numbers.unsigned
-        return lambda a: read(a).astype(dtype)
+        return lambda a: converted(read(a), dtype)
     dtype_of(op, source)
     return _round_towards_zero(integers(op, target), is_signed=kind is arith.FPToSIOp)
 

@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from relex.dialects.arrays import Array, np
-from relex.dialects.dtypes import integer_limits, is_float_dtype, is_sub_byte, numpy_dtype, record_of
+from relex.dialects.dtypes import converted, integer_limits, is_float_dtype, is_sub_byte, numpy_dtype, record_of
 from relex.dialects.relex.extremes import maximum, minimum
 
 
@@ -27,7 +27,7 @@ def cast(x: Array, element_type: Attribute) -> Array:
     if is_sub_byte(x.dtype):
         x = x.astype(np.int8)  # The extension has no conversions between such types.
     if element.is_float or element.is_bool or not is_float_dtype(x.dtype):
-        return x.astype(dtype)
+        return converted(x, dtype)
     wide = x.astype(np.float64)
     small, large = integer_limits(element_type)
     low, end = float(small), float(large) + 1

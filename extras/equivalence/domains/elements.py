@@ -19,7 +19,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from xdsl.dialects import arith
 
 from relex.dialects.arrays import Array
-from relex.dialects.dtypes import is_float_dtype
+from relex.dialects.dtypes import converted, is_float_dtype
 from relex.reference.domains import numpy_functions
 from relex.reference.domains.domain import Domain, Make
 from relex.reference.domains.symbols import SUM, SymbolHead, head_of
@@ -112,7 +112,7 @@ class Elements(NDArrayOperatorsMixin):
             return self
 
         def convert(value: Any) -> Any:
-            return np.asarray(value).view(self.dtype).astype(dtype).view(signless(dtype))
+            return converted(np.asarray(value).view(self.dtype), dtype).view(signless(dtype))
 
         if {self.dtype.kind, dtype.kind} == {"i", "u"} and self.dtype.itemsize == dtype.itemsize:
             return self.derived(self.cells, dtype)
