@@ -9,7 +9,7 @@ from functools import partial
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import IntegerType, ModuleOp, VectorType, f32, i8, i16, i32
+from xdsl.dialects.builtin import BFloat16Type, IntegerType, ModuleOp, VectorType, bf16, f32, i8, i16, i32
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -33,9 +33,9 @@ class ExpandDot4Pass(RelexPass):
     which adds up products of two bytes in 16 bits, and `pmaddwd`, which adds up two of these sums, if a mask keeps the
     left bytes below 128, so that the first sums fit; with `pmaddwd` alone, which adds up products of two numbers of 16
     bits, the even bytes and then the odd ones; with `sdot`, which takes signed bytes only, the left bytes minus 128,
-    and then 128 times the right ones. Scalars, and vectors of other lengths, are shifted, multiplied and added up. So
-    are the numbers of `tir.dot2`, which are f32 without their last 16 bits. The two integers of `tir.dot2i` are
-    multiplied by `pmaddwd` at once.
+    and then 128 times the right ones. Scalars, and vectors of other lengths, are shifted, multiplied and added up. The
+    two integers of `tir.dot2i` are multiplied by `pmaddwd` at once, and the two numbers of `tir.dot2` by `vdpbf16ps`,
+    where there is one; elsewhere they are shifted to f32, whose last 16 bits they lack.
 
     ```mlir
     %1 = tir.dot4 %a, %b : vector<16xi32>
@@ -51,13 +51,29 @@ class ExpandDot4Pass(RelexPass):
     name = "expand-dot4"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for dot2 in walk_of(op, Dot2Op):
-            _expand_pairs(dot2)
-        found = walk_of(op, Dot2iOp, Dot4Op)
+        found = walk_of(op, Dot2Op, Dot2iOp, Dot4Op)
         if found:
             target = module_target(op)
             for product in found:
                 _expand(product, target)
+
+
+def _expand(op: Product, target: Target) -> None:
+    """Replace an op, and the addition that alone uses its result, if there is one."""
+    multiply = _best(op, target)
+    if multiply is None:
+        assert isinstance(op, Dot2Op)
+        _expand_pairs(op)
+        return
+    use = op.result.get_unique_use()
+    if use is not None and isinstance(addition := use.operation, arith.AddiOp | arith.AddfOp):
+        total = addition.operands[1 - use.index]
+        Rewriter.replace_op(addition, [], [multiply(_Emitter(addition), total, op.lhs, op.rhs)])
+        Rewriter.erase_op(op)
+        return
+    emitter = _Emitter(op)
+    zero = emitter.constant(0, op.result.type)
+    Rewriter.replace_op(op, [], [multiply(emitter, zero, op.lhs, op.rhs)])
 
 
 def _expand_pairs(op: Dot2Op) -> None:
@@ -76,20 +92,6 @@ def _expand_pairs(op: Dot2Op) -> None:
 _CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 
-def _expand(op: Dot2iOp | Dot4Op, target: Target) -> None:
-    """Replace an op, and the addition that alone uses its result, if there is one."""
-    multiply = _best(op, target)
-    use = op.result.get_unique_use()
-    if use is not None and isinstance(addition := use.operation, arith.AddiOp):
-        total = addition.operands[1 - use.index]
-        Rewriter.replace_op(addition, [], [multiply(_Emitter(addition), total, op.lhs, op.rhs)])
-        Rewriter.erase_op(op)
-        return
-    emitter = _Emitter(op)
-    zero = emitter.constant(0, op.result.type)
-    Rewriter.replace_op(op, [], [multiply(emitter, zero, op.lhs, op.rhs)])
-
-
 class _Emitter:
     """Inserts ops before another one."""
 
@@ -104,8 +106,8 @@ class _Emitter:
     def constant(self, number: int, kind: Attribute) -> SSAValue:
         return self.add(build_constant(number, kind))
 
-    def narrow(self, words: SSAValue, element: IntegerType) -> SSAValue:
-        """Return the bits of a vector of words as integers of fewer bits."""
+    def narrow(self, words: SSAValue, element: IntegerType | BFloat16Type) -> SSAValue:
+        """Return the bits of a vector of words as numbers of fewer bits."""
         count = _lanes(words.type) * i32.bitwidth // element.bitwidth
         return self.add(vector.BitcastOp(words, VectorType(element, [count])))
 
@@ -127,13 +129,19 @@ def _lanes(kind: Attribute) -> int:
     return kind.get_shape()[0] if isa(kind, VectorType) else 1
 
 
+Product = Dot2Op | Dot2iOp | Dot4Op
+
+Element = IntegerType | BFloat16Type
+
 Multiply = Callable[[_Emitter, SSAValue, SSAValue, SSAValue], SSAValue]
 """Emits the sum of a number and the products of the numbers in two words."""
 
 
-def _at_once(intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+def _at_once(
+    intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue, *, element: Element = i8
+) -> SSAValue:
     """Multiply by one instruction, which adds to a sum."""
-    return out.call(intrinsic, total, out.narrow(lhs, i8), out.narrow(rhs, i8), like=total)
+    return out.call(intrinsic, total, out.narrow(lhs, element), out.narrow(rhs, element), like=total)
 
 
 def _as_pairs(intrinsic: str, out: _Emitter, total: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
@@ -233,15 +241,27 @@ _OF_PAIRS = (
 )
 """Those for two integers of 16 bits in a word."""
 
-_WAYS: Mapping[type[Operation], tuple[Sequence[_Instruction], Multiply]] = {
+_OF_FLOATS = tuple(
+    _Instruction(
+        "x86_64",
+        ("avx512bf16", *(() if lanes == 16 else ("avx512vl",))),
+        lanes,
+        partial(_at_once, f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}", element=bf16),
+    )
+    for lanes in (16, 8, 4)
+)
+"""Those for two numbers of bf16 in a word."""
+
+_WAYS: Mapping[type[Product], tuple[Sequence[_Instruction], Multiply | None]] = {
+    Dot2Op: (_OF_FLOATS, None),
     Dot2iOp: (_OF_PAIRS, _half_by_half),
     Dot4Op: (_INSTRUCTIONS, _byte_by_byte),
 }
 """The instructions for an op, and what takes their place."""
 
 
-def _best(op: Dot2iOp | Dot4Op, target: Target) -> Multiply:
-    """Return how a target multiplies the words of an op best."""
+def _best(op: Product, target: Target) -> Multiply | None:
+    """Return how a target multiplies the words of an op best; None for `_expand_pairs`."""
     instructions, otherwise = _WAYS[type(op)]
     lanes, most = _lanes(op.result.type), _largest_byte(op.lhs)
     suitable = (i for i in instructions if i.lanes == lanes and i.architecture == architecture_of(target.triple))

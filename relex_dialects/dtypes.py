@@ -183,7 +183,7 @@ def is_float_dtype(dtype: np.dtype[Any]) -> bool:
 
 
 def converted(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Return numbers as those of a dtype. Floats that NumPy lacks are made by way of f32, as by compiled code, so
+    """Return numbers as numbers of a dtype. Floats that NumPy lacks are made by way of f32, as by compiled code, so
     that wider numbers are rounded twice. Versions of the extension differ in that."""
     by_f32 = is_float_dtype(dtype) and not _RECORDS[DTYPES[dtype.name]].in_numpy
     return (x.astype(np.float32) if by_f32 else x).astype(dtype)

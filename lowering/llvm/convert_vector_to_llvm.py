@@ -8,6 +8,7 @@ from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import (
     AnyFloat,
     ArrayAttr,
+    BFloat16Type,
     BoolAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
@@ -307,9 +308,13 @@ def _shuffle(conversion: Conversion, first: SSAValue, second: SSAValue, lanes: S
 
 @VECTOR_TO_LLVM.rule(vector.BitcastOp)
 def convert_bitcast(op: vector.BitcastOp, conversion: Conversion) -> None:
-    """Convert a bitcast, unless the types are equal."""
+    """Convert a bitcast, unless the types are equal. Numbers of bf16 that only intrinsics take stay such numbers:
+    elsewhere they are integers, since nothing is computed with them."""
     source = conversion.value(op.source)
     kind = vector_type(op, op.result.type)
+    users = (use.operation for use in op.result.uses)
+    if isa(op.result.type, VectorType[BFloat16Type]) and all(isinstance(user, llvm.CallIntrinsicOp) for user in users):
+        kind = op.result.type
     vector_type(op, op.source.type)
     conversion.replace(source if source.type == kind else conversion.add(llvm.BitcastOp(source, kind)).result)
 

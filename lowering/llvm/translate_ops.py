@@ -1,22 +1,25 @@
 """Translation of LLVM dialect ops that xDSL lacks or translates only in part; all output has a fixed order.
 
-xDSL's `convert_op` translates the others. It lacks `llvm.switch`, `llvm.extractelement` and casts between floats and
-unsigned integers, drops loop annotations and fast-math flags of comparisons, refuses fast-math flags of intrinsics, and
-gives a phi two values for one block if both ways of a branch lead to the same target.
+xDSL's `convert_op` translates the others. It lacks `llvm.switch`, `llvm.extractelement`, numbers of bf16, and casts
+between floats and unsigned integers, drops loop annotations and fast-math flags of comparisons, refuses fast-math flags
+of intrinsics, and gives a phi two values for one block if both ways of a branch lead to the same target.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from xdsl.dialects import llvm
+from xdsl.dialects.builtin import BFloat16Type, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from relex.dialects.errors import fail
 from relex.dialects.table import Table
 from relex.dialects.target.llvm_binding import ir, xdsl_ops, xdsl_types
+from relex.dialects.upstream.hints import isa
 from relex.dialects.upstream.llvm import ExtractElementOp, FPToSIOp, FPToUIOp, LoopAnnotationAttr, SwitchOp, UIToFPOp
 from relex.lowering.llvm.intrinsics import mangled
 from relex.lowering.llvm.types import MONOTONIC
@@ -120,6 +123,27 @@ def _translate_fcmp(op: llvm.FCmpOp, builder: ir.IRBuilder, body: FunctionTransl
 def _translate_cast(op: FPToSIOp | FPToUIOp | UIToFPOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
     casts = {FPToSIOp: builder.fptosi, FPToUIOp: builder.fptoui, UIToFPOp: builder.uitofp}
     body.values[op.result] = casts[type(op)](body.values[op.arg], xdsl_types.convert_type(op.result.type))
+
+
+@TRANSLATIONS.rule(llvm.BitcastOp)
+def _translate_bitcast(op: llvm.BitcastOp, builder: ir.IRBuilder, body: FunctionTranslation) -> None:
+    kind = op.result.type
+    if isa(kind, VectorType[BFloat16Type]):
+        target: ir.Type = ir.VectorType(_bfloat(), kind.get_shape()[0])
+    else:
+        target = xdsl_types.convert_type(kind)
+    body.values[op.result] = builder.bitcast(body.values[op.arg], target)
+
+
+@cache
+def _bfloat() -> ir.Type:
+    """Return LLVM's type of numbers of bf16, which llvmlite lacks."""
+
+    class BFloatType(ir.Type):
+        def _to_string(self) -> str:
+            return "bfloat"
+
+    return BFloatType()
 
 
 @TRANSLATIONS.rule(ExtractElementOp)

@@ -368,6 +368,12 @@ MIN_PRODUCTS_SPARED = 2**22
 MIN_WORDS_OF_A_TILE = 4
 """Words of a row that are multiplied at a time: an instruction takes as long for fewer words, a cycle for each row."""
 
+MIN_ROWS_OF_PAIRS = 2
+"""Rows of a product of pairs of numbers of bf16, in vectors, with a constant."""
+
+MIN_ROWS_OF_PACKED_PAIRS = 16
+"""The same where each call packs the other operand: it takes the time of about eight rows, in vectors."""
+
 MIN_ROWS_OF_A_TILE = 4
 """Rows of a product; for fewer, loading the columns takes the time, by tiles as by vectors."""
 

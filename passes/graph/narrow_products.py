@@ -23,12 +23,11 @@ from relex.dialects.relex import (
 from relex.dialects.relex.block_quantized import joined, layout_of
 from relex.dialects.relex.types import shape_of, tensor_type
 from relex.dialects.target.target_attribute import processor_in
-from relex.dialects.tir import Dot2Op
 from relex.dialects.walks import walk
-from relex.passes.analysis.tile_nests import instruction_for
 from relex.passes.cpu import cost
 from relex.passes.driver.base import RelexPass
 from relex.passes.driver.extension import extends_pipeline
+from relex.passes.graph.layout.pairs import multiplies_pairs
 from relex.passes.rewriting.constants import erase_unused_constants
 from relex.passes.rewriting.evaluation import evaluated
 from relex.passes.rewriting.numerics import rounds_operands
@@ -44,8 +43,9 @@ class NarrowProductsPass(RelexPass):
 
     Weights of matrix products become constants of bf16, which take half of the memory, and become floats of 32 bits in
     registers. Weights of convolutions, which are read from caches, stay f32 with the rounded numbers, and so do those
-    that many rows are multiplied with, if the target has no tiles: each tile of rows would widen them again. Where
-    it has, weights in blocks that some rows are multiplied with are unpacked once, and rounded.
+    that many rows are multiplied with, if the target has no instructions for pairs of such numbers, in tiles or in
+    vectors: each tile of rows would widen them again. Where it has, weights in blocks that some rows are multiplied
+    with are unpacked once, and rounded.
 
     ```mlir
     func.func @main(%x: tensor<1x2xf32>) -> tensor<1x1xf32> {
@@ -69,21 +69,20 @@ class NarrowProductsPass(RelexPass):
     numerics = rounds_operands(2**-8)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        processor = processor_in(op)
-        has_tiles = processor is not None and instruction_for(Dot2Op, processor) is not None
+        in_pairs = multiplies_pairs(processor_in(op))
         for found in list(walk(op)):
             if isinstance(found, DenseOp | MatmulOp | Convolution):
-                _round_operands(found, has_tiles=has_tiles)
-            if isinstance(found, DenseBlocksOp) and has_tiles:
+                _round_operands(found, in_pairs=in_pairs)
+            if isinstance(found, DenseBlocksOp) and in_pairs:
                 _round_blocks(found)
 
 
-def _round_operands(op: DenseOp | MatmulOp | Convolution, *, has_tiles: bool) -> None:
+def _round_operands(op: DenseOp | MatmulOp | Convolution, *, in_pairs: bool) -> None:
     data, weight = op.operands
     if array_of(weight) is None or tensor_type(weight.type).element_type != f32 or array_of(data) is not None:
         return
     op.operands[0] = _rounded(data, op)
-    stays_wide = isinstance(op, Convolution) or not (has_tiles or _has_few_rows(op))
+    stays_wide = isinstance(op, Convolution) or not (in_pairs or _has_few_rows(op))
     op.operands[1] = _rounded_weight(weight, op, stays_wide=stays_wide)
     erase_unused_constants([weight.owner])
 

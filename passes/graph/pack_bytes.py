@@ -1,4 +1,4 @@
-"""Multiply 8-bit integers, and numbers of bf16 in tiles, without widening them first."""
+"""Multiply 8-bit integers, and numbers of bf16 in pairs, without widening them first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from relex.passes.graph.layout.byte_factors import (
     signed,
 )
 from relex.passes.graph.layout.bytes_in_blocks import pack_blocks
-from relex.passes.graph.layout.pairs import fill_tiles, fits_tiles, pack_pairs
+from relex.passes.graph.layout.pairs import fill_tiles, fits_tiles, multiplies_pairs, pack_pairs
 
 _PACKED: dict[type[Operation], type[relex.PackedConvolution]] = {
     relex.Conv1dOp: relex.Conv1dPackedOp,
@@ -55,9 +55,10 @@ class PackBytesPass(RelexPass):
     `tir.dot2i`, in matrix products and convolutions with channels in blocks. Zero points are subtracted before.
 
     This applies to targets with instructions for such products, and sums of a known number of terms. If the target has
-    tiles for numbers of bf16, matrix products of these are packed likewise, two to a word, and added up in f32; not
-    with `strict`, since tiles take numbers below 2**-126 for zeros, and add up the even and the odd terms first. There,
-    zeros fill rows of words that do not fill tiles.
+    tiles for numbers of bf16, or instructions on vectors that do two of them in the time of one of f32, matrix products
+    of these are packed likewise, two to a word, and added up in f32; not with `strict`, since both take numbers below
+    2**-126 for zeros, and tiles add up the even and the odd terms first. There, zeros fill rows of words that do not
+    fill tiles.
 
     ```mlir
     builtin.module attributes {relex.target = {triple = "x86_64-unknown-linux-gnu", cpu = "alderlake", features = ""}} {
@@ -91,12 +92,12 @@ class PackBytesPass(RelexPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         processor = processor_in(op)
-        in_tiles = {kind for kind in (Dot2Op, Dot4Op) if processor is not None and instruction_for(kind, processor)}
+        in_tiles = processor is not None and instruction_for(Dot4Op, processor) is not None
         plans: list[Plan] = []
         if (product := product_of_bytes(op)) is not None:
-            plans.append(partial(_plan, in_tiles=Dot4Op in in_tiles, in_pairs=product is Dot2iOp))
-        if Dot2Op in in_tiles and not self.strict:
-            plans.append(pack_pairs)
+            plans.append(partial(_plan, in_tiles=in_tiles, in_pairs=product is Dot2iOp))
+        if processor is not None and multiplies_pairs(processor) and not self.strict:
+            plans.append(partial(pack_pairs, in_vectors=instruction_for(Dot2Op, processor) is None))
         for found in list(walk(op)) if plans else ():
             if (step := next(filter(None, (plan(found) for plan in plans)), None)) is not None:
                 step()

@@ -87,6 +87,13 @@ def _mixed_bytes(total: Any, a: Any, b: Any) -> Any:
     return _signed_bytes(total, a.view(np.uint8), b)
 
 
+def _pairs_of_floats(total: Any, a: Any, b: Any) -> Any:
+    """Add the products of two neighbours, numbers of bf16, to a sum of f32, the second one first."""
+    with np.errstate(all="ignore"):
+        products = (a.astype(np.float32) * b.astype(np.float32)).reshape(-1, 2)
+        return total + products[:, 1] + products[:, 0]
+
+
 def _permuted(table: Any, places: Any) -> Any:
     """Take elements of a vector; places are modulo their count."""
     return table[places & (len(table) - 1)]
@@ -136,6 +143,7 @@ INTRINSICS: dict[str, Callable[..., Any]] = {
     "llvm.x86.avx2.pmadd.ub": _pairs_of_bytes,
     "llvm.x86.avx512.pmaddubs.w": _pairs_of_bytes,
     "llvm.x86.avx512.vpdpbusd": _mixed_bytes,
+    "llvm.x86.avx512bf16.dpbf16ps": _pairs_of_floats,
     "llvm.aarch64.neon.usdot.v4i32": _mixed_bytes,
     "llvm.aarch64.neon.sdot.v4i32": _signed_bytes,
     "llvm.x86.avx512.vpermi2var.qi": _permuted_pair,

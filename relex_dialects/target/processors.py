@@ -76,6 +76,10 @@ class Processor:
     dot2i_features: tuple[str, ...] = ()
     """The same for `tir.dot2i`; empty strings for what all have. These products take twice as many instructions."""
 
+    dot2_features: tuple[str, ...] = ()
+    """The features of processors, which have all of them, that multiply two numbers of bf16 in a vector, by `tir.dot2`,
+    in the time of one of f32."""
+
     tile_features: tuple[str, ...] = ()
     """The features that have instructions which multiply tiles, `TILE_PRODUCTS`."""
 
@@ -135,6 +139,8 @@ PROCESSORS.add(
         stores_parts=True,
         takes_pairs_apart=True,
         compared_bits=64,
+        # AMD's: Intel's have the instruction, too, but half as many units for it.
+        dot2_features=("avx512bf16", "sse4a"),
     ),
     "x86-64 with AVX-512",
 )
@@ -202,20 +208,22 @@ def processors_for(triple: str) -> list[Processor]:
 
 def processor_of(target: Target) -> Processor | None:
     """Return the processor with the widest vectors that all machines of a target have, or None if there is none. Its
-    features for tiles are those that the target has."""
+    features for tiles and for `tir.dot2` are those that the target has."""
     from relex.dialects.target.features import has_feature
 
     kinds = [kind for kind in processors_for(target.triple) if kind.vector_bits]
     found = next((kind for kind in kinds if not kind.feature or has_feature(target, kind.feature)), None)
-    return None if found is None else _with_tiles_of(target, found)
+    return None if found is None else _with_units_of(target, found)
 
 
 @cache
-def _with_tiles_of(target: Target, kind: Processor) -> Processor:
-    """Return a processor with the features for tiles that a target has."""
+def _with_units_of(target: Target, kind: Processor) -> Processor:
+    """Return a processor with the features for tiles and for `tir.dot2` that a target has."""
     from relex.dialects.target.features import has_feature
 
-    return replace(kind, tile_features=tuple(name for name in kind.tile_features if has_feature(target, name)))
+    of_tiles = tuple(name for name in kind.tile_features if has_feature(target, name))
+    has_dot2 = all(has_feature(target, name) for name in kind.dot2_features)
+    return replace(kind, tile_features=of_tiles, dot2_features=kind.dot2_features if has_dot2 else ())
 
 
 def baseline_of(triple: str) -> Processor:

@@ -1,4 +1,4 @@
-"""Products of numbers of bf16, in pairs, for tiles."""
+"""Products of numbers of bf16, in pairs, for tiles, and for vectors of pairs."""
 
 from __future__ import annotations
 
@@ -16,35 +16,50 @@ from relex.dialects.relex.block_quantized import layout_of, parts_of
 from relex.dialects.relex.packed import in_a_word
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.types import rank_of, shape_of, tensor_type
+from relex.dialects.target.processors import Processor
+from relex.dialects.tir import Dot2Op
 from relex.dialects.tir.tiles import MOST_ROWS
-from relex.passes.analysis.tile_nests import ABREAST, MOST_WORDS
+from relex.passes.analysis.tile_nests import ABREAST, MOST_WORDS, instruction_for
 from relex.passes.cpu import cost
 from relex.passes.graph.layout.block_panels import unpacked
 from relex.passes.graph.layout.byte_factors import Emitter
 from relex.passes.graph.layout.bytes_in_blocks import in_larger_blocks
 
 
-def pack_pairs(op: Operation) -> Callable[[], None] | None:
+def multiplies_pairs(processor: Processor | None) -> bool:
+    """Return whether a processor multiplies pairs of numbers of bf16, in tiles or in vectors, faster than of f32."""
+    return processor is not None and (bool(processor.dot2_features) or instruction_for(Dot2Op, processor) is not None)
+
+
+def pack_pairs(op: Operation, *, in_vectors: bool) -> Callable[[], None] | None:
     """Return what replaces a product of numbers of bf16, of matrices or a convolution; None for anything else."""
-    return _pack_blocks(op) if isinstance(op, relex.Conv2dBlockedOp) else _pack_matrices(op)
+    return _pack_blocks(op) if isinstance(op, relex.Conv2dBlockedOp) else _pack_matrices(op, in_vectors)
 
 
-def _pack_matrices(op: Operation) -> Callable[[], None] | None:
+def _pack_matrices(op: Operation, in_vectors: bool) -> Callable[[], None] | None:
     """Return what replaces a matrix product; None for few rows: these take as long as the other operand takes to come
     from memory, however they are multiplied."""
-    if not isinstance(op, relex.MatmulOp | relex.DenseOp) or not fits_tiles(op, in_a_word(bf16)):
+    if not isinstance(op, relex.MatmulOp | relex.DenseOp):
         return None
     narrow = [_narrow(value) for value in op.operands]
-    return None if None in narrow else partial(_replace, op, *filter(None, narrow))
+    if None in narrow:
+        return None
+    lhs, rhs = filter(None, narrow)
+    least = cost.MIN_ROWS_OF_PAIRS if in_vectors else cost.MIN_ROWS_OF_A_TILE
+    if relex.array_of(rhs) is None and _blocks(rhs) is None:
+        least = cost.MIN_ROWS_OF_PACKED_PAIRS
+    return partial(_replace, op, lhs, rhs) if fits_tiles(op, in_a_word(bf16), least) else None
 
 
-def fits_tiles(op: relex.MatmulOp | relex.DenseOp, terms_in_a_word: int) -> bool:
+def fits_tiles(
+    op: relex.MatmulOp | relex.DenseOp, terms_in_a_word: int, least_rows: int = cost.MIN_ROWS_OF_A_TILE
+) -> bool:
     """Return whether a matrix product with some terms in a word has the rows, columns and steps that make tiles worth
     it: the limits of the rule `matrix-units`."""
     if min(map(rank_of, op.operands)) < 2:
         return False
     (*_, rows, terms), (*_, columns) = shape_of(op.operands[0]), shape_of(op.result)
-    if DYNAMIC_INDEX in (terms, columns) or rows in range(cost.MIN_ROWS_OF_A_TILE):
+    if DYNAMIC_INDEX in (terms, columns) or rows in range(least_rows):
         return False
     sizes = [cost.LIKELY_EXTENT if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]
     return columns >= cost.MIN_COLUMNS_OF_A_TILE and prod(sizes) * terms // terms_in_a_word >= cost.MIN_STEPS_IN_TILES
