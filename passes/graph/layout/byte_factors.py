@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from xdsl.dialects.builtin import i8, i16, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import integer_limits, ui8
+from relex.dialects.op_edits import insert_before, replace_by
 from relex.dialects.relex.packed import BYTES
 from relex.dialects.relex.types import is_bytes, rank_of, shape_of, tensor_type
 from relex.passes.rewriting.constants import erase_constant
@@ -172,7 +174,37 @@ class Emitter:
         result.name_hint = old.result.name_hint
         values = (*old.operands, *self._constants)
         Rewriter.replace_op(old, [], [result])
+        _merge_addends(result)
         erase_unused(values)
+
+
+def _merge_addends(value: SSAValue) -> None:
+    """Merge the constant that is subtracted from integers, and the one that is added to the difference: `x - 3 + 5`
+    becomes `x + 2`."""
+    difference = value.owner
+    if not isinstance(difference, relex.SubtractOp) or (addition := only_user(value, relex.AddOp)) is None:
+        return
+    subtracted, added = relex.array_of(difference.rhs), relex.array_of(addition.rhs)
+    if subtracted is None or added is None or difference.lhs.type != addition.result.type:
+        return
+    with np.errstate(over="ignore"):
+        constant = relex.ConstantOp(added - subtracted)
+    constant.location = addition.location
+    insert_before(addition, constant)
+    constants = (difference.rhs, addition.rhs)
+    replace_by(addition, relex.AddOp(difference.lhs, constant.result))
+    Rewriter.erase_op(difference)
+    erase_unused(constants)
+
+
+def only_user(value: SSAValue, kind: type[_Kind]) -> _Kind | None:
+    """Return the only operator that uses a value, as its first operand, if it is of a kind."""
+    use = value.get_unique_use()
+    found = None if use is None or use.index else use.operation
+    return found if isinstance(found, kind) else None
+
+
+_Kind = TypeVar("_Kind", bound=Operation)
 
 
 class PairsEmitter(Emitter):

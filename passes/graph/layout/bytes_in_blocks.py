@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
 
 from relex.dialects import relex
 from relex.dialects.arrays import Array, np
 from relex.dialects.dtypes import ui8
+from relex.dialects.op_edits import insert_before, replace_by
 from relex.dialects.relex.packed import BYTES
 from relex.dialects.relex.properties import as_integer
 from relex.dialects.relex.sliding_windows import Windows
@@ -20,7 +22,9 @@ from relex.passes.graph.layout.byte_factors import (
     Emitter,
     Factor,
     PairsEmitter,
+    erase_unused,
     is_i32,
+    only_user,
 )
 
 
@@ -46,7 +50,9 @@ def pack_blocks(op: relex.Conv2dBlockedOp, *, in_pairs: bool = False) -> Callabl
 
 def _replace_blocks(op: relex.Conv2dBlockedOp, a: Factor, right_zero: int, weight: Array) -> None:
     out, windows = Emitter(op), op.windows(weight.shape)
-    data, zero = _unsigned_and_padded(out, a, windows)
+    data, zero = _unsigned(out, a)
+    if any(windows.padding):
+        data = out.add(relex.PadOp(data, padding_of_images(windows, rank_of(data)), zero))
     axis = 4 if rank_of(data) == 5 else 1
     words = out.add(relex.PackBytesOp(data, axis))
 
@@ -118,20 +124,46 @@ def _read_bytes(op: relex.Conv2dBlockedOp) -> Callable[[], None] | None:
 
 def _replace_floats(op: relex.Conv2dBlockedOp, a: Factor, weight: Array) -> None:
     out, windows = Emitter(op), op.windows(weight.shape)
-    data, zero = _unsigned_and_padded(out, a, windows)
-    product = out.add(relex.Conv2dBlockedOp(data, op.weight, windows.strides, [0], windows.dilation, depthwise=True))
+    data, zero = _unsigned(out, a)
+    padding: Sequence[int] = [*windows.before, *windows.after]
+    if zero and any(padding):
+        data, padding = out.add(relex.PadOp(data, padding_of_images(windows, rank_of(data)), zero)), [0]
+    product = out.add(
+        relex.Conv2dBlockedOp(data, op.weight, windows.strides, padding, windows.dilation, depthwise=True)
+    )
     if zero:
         sums = weight.astype(np.float64).sum((1, 2, 3, 4))[None, :, None, None, :]
         product = out.add(relex.SubtractOp(product, out.add(relex.ConstantOp((sums * zero).astype(np.float32)))))
     out.finish(product)
+    _add_as_floats(product, 255 * abs(weight).sum((1, 2, 3, 4)).max(initial=0))
 
 
-def _unsigned_and_padded(out: Emitter, a: Factor, windows: Windows) -> tuple[SSAValue, int]:
-    """Return bytes without a sign, and with their padding, and the zero point of these."""
+def _add_as_floats(product: SSAValue, largest: float) -> None:
+    """Add a constant to whole numbers of f32 as such, if that is exact, where they would become integers for it, and
+    floats again. `largest` is a bound of the numbers."""
+    narrow = only_user(product, relex.AstypeOp)
+    addition = narrow and only_user(narrow.result, relex.AddOp)
+    wide = addition and only_user(addition.result, relex.AstypeOp)
+    if narrow is None or addition is None or wide is None or wide.result.type != product.type:
+        return
+    integers = relex.array_of(addition.rhs)
+    if integers is None or integers.dtype != np.int32:
+        return
+    if largest + abs(integers.astype(np.float64)).max(initial=0) > LARGEST_EXACT:
+        return
+    constant, unused = relex.ConstantOp(integers.astype(np.float32)), addition.rhs
+    constant.location = addition.location
+    insert_before(wide, constant)
+    replace_by(wide, relex.AddOp(product, constant.result))
+    Rewriter.erase_op(addition)
+    Rewriter.erase_op(narrow)
+    erase_unused([unused])
+
+
+def _unsigned(out: Emitter, a: Factor) -> tuple[SSAValue, int]:
+    """Return bytes without a sign, and the zero point of these."""
     data, zero = a.data, out.left_zero(a)
     assert isinstance(zero, int)
     if not a.is_unsigned:
         data = out.add(relex.BitwiseXorOp(out.add(relex.AstypeOp(data, ui8)), out.number(HALF, "uint8")))
-    if any(windows.padding):
-        data = out.add(relex.PadOp(data, padding_of_images(windows, rank_of(data)), zero))
     return data, zero

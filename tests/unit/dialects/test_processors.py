@@ -41,9 +41,20 @@ def test_the_processor_of_a_target(name: str) -> None:
         assert baseline_of(target.triple) is PROCESSORS[name]
         return
     assert found
-    assert replace(found, tile_features=PROCESSORS[name].tile_features) == PROCESSORS[name]
+    known = PROCESSORS[name]
+    assert replace(found, tile_features=known.tile_features, dot2_features=known.dot2_features) == known
     assert not found.tile_features
+    assert not found.dot2_features
     assert (found.vector_bits, found.vector_registers, found.lanes(32)) == (bits, registers, bits // 32)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "has_dot2"), [("znver4", True), ("znver5", True), ("znver3", False), ("cooperlake", False)]
+)
+def test_pairs_of_bf16_take_the_time_of_one_number_on_processors_of_amd(cpu: str, has_dot2: bool) -> None:
+    found = processor_of(Target("x86_64-unknown-linux-gnu", cpu))
+    assert found
+    assert bool(found.dot2_features) is has_dot2
 
 
 def test_an_architecture_without_a_record() -> None:

@@ -11,12 +11,14 @@ from programs import Array, random_array
 
 from relex.dialects.relex import (
     AddOp,
+    AstypeOp,
     Conv2dBlockedOp,
     Conv2dBlockedPackedOp,
     Conv2dBlockedShortsOp,
     Convolution,
     PackBytesOp,
     RoundOp,
+    SubtractOp,
 )
 from relex.dialects.relex.types import is_bytes, shape_of
 from relex.dialects.target.machine import Target
@@ -280,6 +282,47 @@ def test_zero_points_of_each_channel(zero: int, reads_bytes: bool) -> None:
     assert [is_bytes(value) for value in read] == [reads_bytes]
     found, wanted = build(module, strict=True)["main"](x), interpret(module)["main"](x)
     np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+@pytest.mark.parametrize("zero", [0, 131])
+@pytest.mark.parametrize(("bias", "stays_float"), [(5000, True), (2**24 - 9 * 255, True), (2**24, False)])
+def test_constants_are_added_to_whole_floats(bias: int, stays_float: bool, zero: int) -> None:
+    """Sums of each channel, which are f32, become no integers for a constant, unless their sum may be rounded."""
+    x = random_array(RNG, "uint8", (1, 2, 9, 9, 16))
+    x[0, 0, :3, :3] = 255
+    weight = np.ones((2, 1, 3, 3, 1, 16), np.float32)
+    added = RNG.integers(-5000, 5000, (1, 2, 1, 1, 16)).astype(np.int32)
+    added[0, 0, 0, 0, :2] = bias, -bias
+
+    def body(v: Any, emit: object) -> Any:
+        whole = op.subtract(op.astype(v, "int32"), const(np.int32(zero)))
+        sums = op.astype(op.conv2d_blocked(op.astype(whole, "float32"), const(weight), depthwise=True), "int32")
+        return op.multiply(op.astype(op.add(sums, const(added)), "float32"), const(np.float32(0.5)))
+
+    module = network(x, body)
+    lowered = RelexPipelinePass(to="graph")(module)
+    assert any(isinstance(o, AstypeOp) for o in lowered.walk()) is not stays_float
+    wanted = interpret(module)["main"](x)
+    for strict in (False, True):
+        np.testing.assert_array_equal(build(module, strict=strict)["main"](x), wanted, strict=True)
+
+
+@pytest.mark.parametrize("used_twice", [False, True])
+def test_constants_of_integers_are_merged(used_twice: bool) -> None:
+    """The zero point times the sums of a weight, and what is added: integers wrap around."""
+    x, w = random_array(RNG, "uint8", (9, 64)), random_array(RNG, "int8", (64, 32))
+    added = RNG.integers(-(2**31), 2**31, 32).astype(np.int32)
+
+    def body(v: Any, emit: Callable[[Any], Any]) -> Any:
+        whole = op.subtract(op.astype(v, "int32"), const(np.int32(7)))
+        product = emit(op.matmul(whole, op.astype(const(w), "int32")))
+        total = op.add(product, const(added))
+        return op.bitwise_xor(total, product) if used_twice else total
+
+    module = network(x, body, images=9)
+    if counts(module, PackBytesOp)[0]:
+        assert counts(module, AddOp, SubtractOp) == ([1, 1] if used_twice else [1, 0])
+    np.testing.assert_array_equal(build(module)["main"](x), interpret(module)["main"](x), strict=True)
 
 
 MOVES: dict[str, Callable[[Any], Any]] = {
