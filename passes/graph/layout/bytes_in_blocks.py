@@ -138,26 +138,32 @@ def _replace_floats(op: relex.Conv2dBlockedOp, a: Factor, weight: Array) -> None
     _add_as_floats(product, 255 * abs(weight).sum((1, 2, 3, 4)).max(initial=0))
 
 
-def _add_as_floats(product: SSAValue, largest: float) -> None:
+def _add_as_floats(value: SSAValue, largest: float) -> None:
     """Add a constant to whole numbers of f32 as such, if that is exact, where they would become integers for it, and
-    floats again. `largest` is a bound of the numbers."""
-    narrow = only_user(product, relex.AstypeOp)
+    floats again; with it the one that is subtracted from them. `largest` is a bound of the numbers before."""
+    narrow = only_user(value, relex.AstypeOp)
     addition = narrow and only_user(narrow.result, relex.AddOp)
     wide = addition and only_user(addition.result, relex.AstypeOp)
-    if narrow is None or addition is None or wide is None or wide.result.type != product.type:
+    if narrow is None or addition is None or wide is None or wide.result.type != value.type:
         return
     integers = relex.array_of(addition.rhs)
     if integers is None or integers.dtype != np.int32:
         return
-    if largest + abs(integers.astype(np.float64)).max(initial=0) > LARGEST_EXACT:
+    product, numbers = value, integers.astype(np.float64)
+    old: list[relex.Operator] = [addition, narrow]
+    if isinstance(subtraction := value.owner, relex.SubtractOp):
+        subtracted = relex.array_of(subtraction.rhs)
+        assert subtracted is not None
+        product, numbers = subtraction.lhs, numbers - subtracted
+        old.append(subtraction)
+    if largest + abs(numbers).max(initial=0) > LARGEST_EXACT:
         return
-    constant, unused = relex.ConstantOp(integers.astype(np.float32)), addition.rhs
-    constant.location = addition.location
-    insert_before(wide, constant)
+    constant = insert_before(wide, relex.ConstantOp(numbers.astype(np.float32)))
     replace_by(wide, relex.AddOp(product, constant.result))
-    Rewriter.erase_op(addition)
-    Rewriter.erase_op(narrow)
-    erase_unused([unused])
+    constants = [op.operands[1] for op in old if len(op.operands) > 1]
+    for op in old:
+        Rewriter.erase_op(op)
+    erase_unused(constants)
 
 
 def _unsigned(out: Emitter, a: Factor) -> tuple[SSAValue, int]:

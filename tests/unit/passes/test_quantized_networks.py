@@ -285,14 +285,15 @@ def test_zero_points_of_each_channel(zero: int, reads_bytes: bool) -> None:
 
 
 @pytest.mark.parametrize("zero", [0, 131])
-@pytest.mark.parametrize(("bias", "stays_float"), [(5000, True), (2**24 - 9 * 255, True), (2**24, False)])
-def test_constants_are_added_to_whole_floats(bias: int, stays_float: bool, zero: int) -> None:
+@pytest.mark.parametrize(("beyond", "stays_float"), [(-(2**23), True), (0, True), (1, False)])
+def test_constants_are_added_to_whole_floats(beyond: int, stays_float: bool, zero: int) -> None:
     """Sums of each channel, which are f32, become no integers for a constant, unless their sum may be rounded."""
+    largest = 2**24 - 9 * (255 + zero) + beyond
     x = random_array(RNG, "uint8", (1, 2, 9, 9, 16))
     x[0, 0, :3, :3] = 255
     weight = np.ones((2, 1, 3, 3, 1, 16), np.float32)
     added = RNG.integers(-5000, 5000, (1, 2, 1, 1, 16)).astype(np.int32)
-    added[0, 0, 0, 0, :2] = bias, -bias
+    added[0, 0, 0, 0, :2] = largest, -largest
 
     def body(v: Any, emit: object) -> Any:
         whole = op.subtract(op.astype(v, "int32"), const(np.int32(zero)))
