@@ -14,7 +14,7 @@ from xdsl.traits import is_side_effect_free
 
 from relex.dialects.dtypes import is_emulated, record_of
 from relex.dialects.names import Names
-from relex.dialects.relex import PRIMITIVE_ATTR, AstypeOp, CallOp, CallTirOp, ConstantOp, Operator
+from relex.dialects.relex import PRIMITIVE_ATTR, AstypeOp, CallOp, CallTirOp, ConstantOp, Operator, PackBytesOp
 from relex.dialects.relex.block_panels import Unpacking
 from relex.dialects.relex.types import is_bytes, tensor_type
 from relex.dialects.reserved import RESERVED
@@ -190,7 +190,7 @@ class _Fusion:
         steps = self._steps(op)
         if not any(result.uses for result in op.results):
             return OpPattern.OPAQUE  # Dead ops are left to `remove-unused`.
-        if isinstance(op, Operator) and op.is_view:
+        if isinstance(op, Operator) and (op.is_view or _copies_words(op)):
             return OpPattern.OPAQUE
         sizes = (size for step in steps if isinstance(step, CallTirOp) for size in step.sizes)
         if not steps or not all(map(can_move, sizes)):
@@ -262,6 +262,12 @@ def _widens_stored_floats(op: Operation | Block) -> TypeGuard[AstypeOp]:
         return False
     narrow, wide = (tensor_type(value.type).element_type for value in (op.operand, op.result))
     return is_emulated(narrow) and wide == f32
+
+
+def _copies_words(op: Operator) -> bool:
+    """Return whether words of an operator are an argument as it is: a product that reads the copy, which stays apart,
+    packs it into tiles as it packs an argument."""
+    return isinstance(op, PackBytesOp) and op.has_neighbours and isinstance(op.data.owner, Block)
 
 
 def _unpacks(op: Operation | Block) -> bool:

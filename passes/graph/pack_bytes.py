@@ -161,12 +161,17 @@ def _pack_matmul(op: relex.MatmulOp | relex.DenseOp, in_tiles: bool, in_pairs: b
 def _replace_matmul(op: relex.MatmulOp | relex.DenseOp, a: Factor, b: Factor, in_tiles: bool, in_pairs: bool) -> None:
     lhs, is_dense = op.operands[0], isinstance(op, relex.DenseOp)
     out, terms = (PairsEmitter if in_pairs else Emitter)(op, a, b), op.terms
-    if is_dense:
-        b = Factor(out.add(relex.PermuteDimsOp(b.data)), b.zero)
-    words = out.packed_left(a, -1), out.packed_right(b, -2)
+
+    def of_right(parts: Callable[[int], SSAValue]) -> SSAValue:
+        """Return what is made of the rows of the right operand, or of the columns, which become rows then: words are
+        moved in less time than bytes."""
+        return out.add(relex.PermuteDimsOp(parts(-1))) if is_dense else parts(-2)
+
+    words = out.packed_left(a, -1), of_right(lambda axis: out.packed_right(b, axis))
     left, right = fill_tiles(out, *words) if in_tiles else words
     product = out.add(out.matmul(left, right))
-    product = out.without(product, out.left_zero(a), lambda: out.sums_of_right(b, [-2], terms))
+    sums = partial(of_right, lambda axis: out.sums_of_right(b, [axis], terms))
+    product = out.without(product, out.left_zero(a), sums)
     product = out.without(product, out.right_zero(b), lambda: out.add(relex.SumOp(lhs, [-1], keepdims=True)))
     out.finish(product)
 

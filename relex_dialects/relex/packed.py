@@ -66,12 +66,17 @@ class PackBytesOp(AlongAxis, exactness=Exactness.BITS, pattern=OpPattern.INJECTI
         """Whether the elements of each word are neighbours in memory, at an address for words: of a tensor that another
         op computes. Arguments may be anywhere. Numbers of 16 bits are so if nothing else needs them."""
         value = self.data
-        shape = value.type.get_shape()
-        if DYNAMIC_INDEX in shape or self.normal_axis != len(shape) - 1 or shape[-1] % self.count:
+        if not self.has_neighbours:
             return False
         while isinstance(value.owner, tensor.CollapseShapeOp | tensor.ExpandShapeOp):
             value = value.owner.operands[0]
         return isinstance(value.owner, Operator | CallOp | CallTirOp) and (self.count == BYTES or becomes_words(value))
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Whether the elements of each word are neighbours in memory, and fill it."""
+        shape = self.data.type.get_shape()
+        return DYNAMIC_INDEX not in shape and self.normal_axis == len(shape) - 1 and shape[-1] % self.count == 0
 
     @property
     def count(self) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import i8
 from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.utils.type import get_element_type_or_self
 
 from relex.dialects.errors import fail
 from relex.dialects.index.expr import depends_on, terms_of
@@ -54,6 +56,8 @@ class UnpackedRows:
     def of(cls, block: BlockOp, processor: Processor) -> UnpackedRows:
         """Return a block as such a reduction; fail if it is none."""
         weight, reduction = bytes_of_weights(block), ReductionNest.of(block)
+        if get_element_type_or_self(weight.type) != i8:
+            fail(block, f"expected {name_of_block(block)} to read a weight in bytes, found words")
         check_at_least(block, cost.MIN_STEPS, count([*reduction.spatial, *reduction.terms]), "steps")
         columns = reduction.columns()
         others = [access for access in reduction.reads if access.buffer is not weight]

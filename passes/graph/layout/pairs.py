@@ -58,7 +58,10 @@ def fits_tiles(
     it: the limits of the rule `matrix-units`."""
     if min(map(rank_of, op.operands)) < 2:
         return False
-    (*_, rows, terms), (*_, columns) = shape_of(op.operands[0]), shape_of(op.result)
+    (*before, rows, terms), (*_, columns) = shape_of(op.operands[0]), shape_of(op.result)
+    if rank_of(op.operands[1]) == 2:
+        # Rows of several matrices with the same columns are joined later.
+        rows = DYNAMIC_INDEX if DYNAMIC_INDEX in (*before, rows) else prod(before) * rows
     if DYNAMIC_INDEX in (terms, columns) or rows in range(least_rows):
         return False
     sizes = [cost.LIKELY_EXTENT if size == DYNAMIC_INDEX else size for size in shape_of(op.result)]

@@ -18,6 +18,7 @@ from relex.dialects.relex.block_quantized import dequantized
 from relex.dialects.target.features import has_feature
 from relex.dialects.target.machine import Target
 from relex.dialects.target.target_attribute import set_target
+from relex.dialects.tir import BlockOp, PrimFuncOp
 from relex.dialects.walks import walk_of
 from relex.frontend import BlockBuilder, Var, const, op
 from relex.lowering import ExpandDot4Pass
@@ -153,3 +154,23 @@ def test_convolutions(size: tuple[int, int], strides: list[int], images: int | s
 def test_the_operator_is_that_of_tiles() -> None:
     module = floats(64, RNG.standard_normal((64, 256)).astype(bfloat16), constant=True)
     assert any(isinstance(o, MatmulPairsOp) for o in lowered(module, "graph").walk())
+
+
+@pytest.mark.parametrize("rows", [(128,), (128, 1), (2, 64)], ids=str)
+def test_arguments_are_copied_in_words_and_packed_in_tiles(rows: tuple[int, ...]) -> None:
+    """A kernel that copies the words of the weight as they are, and one that packs them as it packs an argument."""
+    w, builder = Var("w", (96, 256), "bfloat16"), BlockBuilder()
+    x = Var("x", (*rows, 256), "bfloat16")
+    with builder.function("main", [x, w]):
+        builder.emit_func_output(builder.emit(op.dense(x, w)))
+    module = builder.get()
+    loops = lowered(module, "loops")
+    (product,) = (f for f in walk_of(loops, PrimFuncOp) if "dot2" in str(f))
+    words = [str(kind) for kind in product.function_type.inputs][:2]
+    assert all("i32" in kind for kind in words)
+    assert not any("rf" in block.block_name.data.split("_") for block in walk_of(product, BlockOp))
+    if runs:
+        a, b = (RNG.standard_normal(size).astype(bfloat16) for size in ((*rows, 256), (96, 256)))
+        found = build(module, target=AMD)["main"](a, b)
+        wide = a.astype(np.float64) @ b.astype(np.float64).T
+        np.testing.assert_allclose(found.astype(np.float64), wide, rtol=2.0**-8, atol=1e-4)

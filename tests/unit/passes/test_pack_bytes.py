@@ -12,7 +12,8 @@ from programs import Array, random_array
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from relex.dialects.relex import Conv2dPackedOp, MatmulPackedOp, MatmulShortsOp
+from relex.dialects.relex import Conv2dPackedOp, MatmulPackedOp, MatmulShortsOp, PermuteDimsOp
+from relex.dialects.relex.types import is_bytes
 from relex.dialects.target.features import has_feature
 from relex.dialects.target.machine import Target
 from relex.dialects.target.target_attribute import set_target
@@ -258,6 +259,24 @@ def test_pairs_of_odd_sizes(sizes: tuple[int, int, int], zero: int):
 def test_small_products_stay():
     x, w = random_array(RNG, "uint8", (2, 8)), random_array(RNG, "int8", (8, 4))
     assert count(program([x, w], matmul), PRODUCT) == 0
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("types", [("uint8", "int8"), ("int8", "uint8"), ("int8", "int8")])
+@pytest.mark.parametrize("sizes", [(1, 64, 96), (8, 256, 33), (40, 36, 64)], ids=str)
+def test_rows_of_a_weight_that_is_an_argument(sizes: tuple[int, int, int], types: tuple[str, str]):
+    """Its words are copied as they are, and no byte is moved on its own; both operands have a zero point."""
+    rows, terms, columns = sizes
+    x, w = random_array(RNG, types[0], (rows, terms)), random_array(RNG, types[1], (columns, terms))
+
+    module = program([x, w], lambda v: op.dense(wide(v[0], const(np.int32(7))), wide(v[1], const(np.int32(5)))))
+    for target in TARGETS:
+        lowered = module.clone()
+        set_target(lowered, target)
+        moved = [o.operand for o in RelexPipelinePass("graph")(lowered).walk() if isinstance(o, PermuteDimsOp)]
+        assert not any(is_bytes(value) for value in moved)
+        found = build(module, target=target)["main"](x, w)
+        np.testing.assert_array_equal(found, (x.astype(np.int32) - 7) @ (w.astype(np.int32) - 5).T)
 
 
 def test_checked():
