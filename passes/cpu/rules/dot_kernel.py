@@ -77,19 +77,24 @@ class DotKernel:
 
     def tile(self) -> DotTile:
         """Return the number of results to compute at the same time, given the registers of a CPU."""
-        tiles = [tile for tile in self._tiles() if tile.sums + tile.streams < self.processor.vector_registers]
+        registers = self.processor.vector_registers
+        tiles = [tile for tile in self._tiles() if tile.sums + tile.streams < registers]
         if self.least_uses > 1 and all(tile.results == 1 for tile in tiles):
-            fail(self.reduction.block, "expected sizes that can be divided into tiles")
-        return min(tiles, key=lambda tile: (tile.cost, tile.far / tile.sums, tile.streams, -tile.sums))
+            # Rows of one operand, the one with more of them, may stay in memory until they are multiplied.
+            tiles = [tile for tile in self._tiles(slack=1) if tile.sums + tile.streams // 2 < registers]
+            if all(tile.results == 1 for tile in tiles):
+                fail(self.reduction.block, "expected sizes that can be divided into tiles")
+        return min(tiles, key=lambda tile: (tile.cost, tile.streams, tile.far / tile.sums, -tile.sums))
 
-    def _tiles(self) -> Iterator[DotTile]:
+    def _tiles(self, slack: int = -1) -> Iterator[DotTile]:
+        """Yield single results, and tiles that read as many rows as they have results, and some more, at most."""
         large = cost.L1_SIZES_NEARBY * self.processor.l1_bytes
         operands = [access for access in self.reduction.reads if uses(access, self.lanes)]
         for sizes in product(*(divisors(loop, cost.MAX_SUMS_ALONG_A_LOOP) for loop in self.reduction.spatial)):
             rows = [self._rows(access, sizes) for access in operands]
             far = sum(count for count, access in zip(rows, operands, strict=True) if _size(access) > large)
             is_single = prod(sizes) == 1
-            if sum(rows) > cost.MAX_STREAMS or (sum(rows) >= prod(sizes) and not is_single):
+            if sum(rows) > cost.MAX_STREAMS or (sum(rows) > prod(sizes) + slack and not is_single):
                 continue
             for vectors in cost.VECTORS_OF_A_SUM if is_single and self._fills_all_vectors() else (1,):
                 yield DotTile(sizes, vectors, self.length, sum(rows), far * vectors, self._waste(vectors * self.length))

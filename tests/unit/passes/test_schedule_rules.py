@@ -260,7 +260,7 @@ PROGRAMS: dict[str, tuple[str, str | None, str | None]] = {
     "some rows and a matrix of odd width": (matmul(5, 63, 257), "terms-at-once", "terms-at-once"),
     "a row and a small matrix": (matmul(1, 64, 128), "tiles", "tiles"),
     "one column": (dense(100, 784, 1), "dot-kernel", "tiles"),
-    "prime rows and columns": (dense(7, 901, 31), None, None),
+    "prime rows and columns": (dense(7, 901, 31), "dot-kernel", None),
     "many rows": (dense(64, 128, 64), "tiles", "tiles"),
     "many rows of a large matrix": (dense(64, 256, 1024), "tiles", "tiles"),
     "narrow images": (CONVOLUTION, "tiles", "tiles"),
@@ -714,3 +714,15 @@ def test_rows_in_pieces_of_a_cache_line_are_in_wide_tiles(places: int, heights: 
       func.return %0 : {result}
     }}"""
     assert [found.summary for found in decisions(text, target=AVX2)] == [f"{heights} by 2 vectors of 8 elements"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "target", "tile"),
+    [(8, AVX512, "4 by 4"), (7, AVX512, "7 by 2"), (5, AVX2, "5 by 2"), (7, AVX2, "7 by 1")],
+    ids=str,
+)
+def test_products_of_few_rows_pack_nothing(rows: int, target: Target, tile: str) -> None:
+    """Whatever their number is, each product reads the weight as it is."""
+    found = [decision for decision in decisions(dense(rows, 4096, 512), target=target) if decision.rule]
+    assert [decision.rule for decision in found] == ["dot-kernel"]
+    assert found[0].summary.startswith(tile)
